@@ -1,0 +1,1 @@
+"""Strongroom: a key store and data vault whose operator cannot read what it keeps."""

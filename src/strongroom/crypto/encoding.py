@@ -1,0 +1,47 @@
+"""Base64 as the protocol writes it: one text for one value, so nothing can be changed without being noticed."""
+
+import binascii
+from typing import Final
+
+import pybase64
+
+from strongroom.crypto.formats import Mode
+
+_STANDARD_TO_URL: Final = bytes.maketrans(b"+/", b"-_")
+
+
+def encode_padded(data: bytes) -> str:
+    """URL-safe Base64 with padding: parts 2 and 3 of a serialized value."""
+    return pybase64.b64encode(data, altchars=b"-_").decode("ascii")
+
+
+def decode_padded(text: str, mode: Mode = Mode.STRICT) -> bytes | None:
+    """The bytes, or None unless `text` is what `encode_padded` writes for them. COMPAT also takes `+` and `/`."""
+    try:
+        raw = text.encode("ascii")
+    except UnicodeEncodeError:
+        return None
+    if mode is Mode.COMPAT:
+        raw = raw.translate(_STANDARD_TO_URL)
+    elif b"+" in raw or b"/" in raw:
+        return None
+    try:
+        data = pybase64.b64decode(raw, altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    # Bits beyond the last byte must be zero: otherwise several texts would stand for one value.
+    if raw[-4:] != pybase64.b64encode(data[-(len(data) % 3 or 3) :], altchars=b"-_") and raw:
+        return None
+    return data
+
+
+def encode_unpadded(data: bytes) -> str:
+    """URL-safe Base64 without padding, as used in tokens, tags and fingerprints."""
+    return binascii.b2a_base64(data, newline=False).translate(_STANDARD_TO_URL).rstrip(b"=").decode("ascii")
+
+
+def decode_unpadded(text: str) -> bytes | None:
+    """The bytes, or None unless `text` is what `encode_unpadded` writes for them."""
+    if "=" in text:
+        return None
+    return decode_padded(text + "=" * (-len(text) % 4))

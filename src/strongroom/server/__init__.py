@@ -1,0 +1,1 @@
+"""Plumbing that knows no area: storage, the door, credentials, logging, settings."""

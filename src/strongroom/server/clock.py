@@ -1,0 +1,47 @@
+"""Time: milliseconds since 1970 in UTC inside the service, ISO 8601 with `Z` on the wire."""
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+SECOND = 1000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+class Clock(Protocol):
+    def now(self) -> int:
+        """Milliseconds since 1970, UTC."""
+        ...
+
+
+class SystemClock:
+    """Wall-clock time that never runs backwards within the process, so that no session revives."""
+
+    def __init__(self) -> None:
+        self._latest = 0
+
+    def now(self) -> int:
+        self._latest = max(self._latest, time.time_ns() // 1_000_000)
+        return self._latest
+
+
+class MovableClock:
+    """A clock for tests: it runs with real time and jumps when told to."""
+
+    def __init__(self) -> None:
+        self._ahead = 0
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000_000 + self._ahead
+
+    def move(self, seconds: float) -> None:
+        """Jump by so many seconds; negative jumps back."""
+        self._ahead += int(seconds * SECOND)
+
+
+def wire_time(milliseconds: int) -> str:
+    """`2026-01-31T12:00:00.000Z`"""
+    moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"

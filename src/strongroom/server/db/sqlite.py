@@ -1,0 +1,258 @@
+"""SQLite: reads inline on the caller's thread, one writer thread that commits many units of work at once.
+
+Every answer of a group waits for the group's COMMIT, refusals included: a refusal may rest on a neighbour's row that is
+not on disk yet. WAL with `synchronous=FULL`: a commit returns after the log has been flushed.
+"""
+
+import asyncio
+import contextvars
+import queue
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Generic
+
+from strongroom.server.db import Row, T, Transaction, Unavailable, Value, Work, migrate
+
+MAX_GROUP = 256
+BUSY_TIMEOUT_SECONDS = 5.0
+
+
+class SqliteTransaction:
+    """Statements on one connection. Awaiting them never suspends."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def one(self, sql: str, **values: Value) -> Row | None:
+        row: Row | None = self._connection.execute(sql, values).fetchone()
+        return row
+
+    async def all(self, sql: str, **values: Value) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    async def run(self, sql: str, **values: Value) -> int:
+        return self._connection.execute(sql, values).rowcount
+
+
+@dataclass(slots=True)
+class _Unit(Generic[T]):
+    """One request's work on its way through the writer."""
+
+    work: Work[T]
+    context: contextvars.Context
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[T]
+    result: T | None = None
+    error: BaseException | None = None
+
+    def settle(self) -> None:
+        if self.future.done():
+            return  # the caller has gone
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)  # type: ignore[arg-type]  # None only where T allows it
+
+
+class SqliteStore:
+    """One database file. Opened once per process; only its writer thread changes and checkpoints the file."""
+
+    def __init__(self, path: Path, migrations: Traversable) -> None:
+        """Open or make the file and bring its schema up to date.
+
+        `migrate.SchemaError` where file and software do not belong together, `Unavailable` where it cannot be opened.
+        """
+        self._path = path
+        try:
+            self._writer = _connect(path)
+            _migrate(self._writer, migrate.load(migrations))
+            self._reader = _connect(path, read_only=True)
+        except sqlite3.Error as error:
+            raise Unavailable from error
+        self._read_transaction = SqliteTransaction(self._reader)
+        self._scanner: sqlite3.Connection | None = None
+        self._scans = ThreadPoolExecutor(1, thread_name_prefix=f"{path.stem}-scan")
+        self._queue: queue.SimpleQueue[_Unit[Any] | None] = queue.SimpleQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._write_groups, name=f"{path.stem}-writer", daemon=True)
+        self._thread.start()
+
+    async def read(self, work: Work[T]) -> T:
+        try:
+            return await work(self._read_transaction)
+        except sqlite3.OperationalError as error:
+            raise Unavailable from error
+
+    async def read_many(self, work: Work[T]) -> T:
+        # A long scan inline would hold up every other request of the process.
+        return await asyncio.get_running_loop().run_in_executor(self._scans, self._scan, work)
+
+    async def write(self, work: Work[T]) -> T:
+        if self._closed:
+            raise Unavailable
+        loop = asyncio.get_running_loop()
+        unit = _Unit(work, contextvars.copy_context(), loop, loop.create_future())
+        self._queue.put(unit)
+        result: T = await unit.future
+        return result
+
+    async def check(self) -> None:
+        async def touch(tx: Transaction) -> None:
+            await tx.run("UPDATE store_meta SET value = value WHERE name = 'restore_epoch'")
+
+        await self.write(touch)
+
+    async def close(self) -> None:
+        """Finish what was accepted, fold the log into the file and let go of it."""
+        if self._closed:
+            return
+        self._closed = True
+        self._queue.put(None)
+        await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
+        self._scans.shutdown()
+        if self._scanner is not None:
+            self._scanner.close()
+        self._reader.close()
+
+    def _scan(self, work: Work[T]) -> T:
+        try:
+            if self._scanner is None:
+                self._scanner = _connect(self._path, read_only=True)
+            return _drive(work(SqliteTransaction(self._scanner)))
+        except sqlite3.OperationalError as error:
+            raise Unavailable from error
+
+    def _write_groups(self) -> None:
+        transaction = SqliteTransaction(self._writer)
+        while (unit := self._queue.get()) is not None:
+            group = [unit]
+            while len(group) < MAX_GROUP:
+                try:
+                    following = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if following is None:
+                    self._queue.put(None)
+                    break
+                group.append(following)
+            self._commit(transaction, group)
+            _deliver(group)
+        self._writer.close()
+
+    def _commit(self, transaction: SqliteTransaction, group: list[_Unit[Any]]) -> None:
+        connection = self._writer
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for unit in group:
+                if not unit.future.cancelled():
+                    self._run(transaction, unit)
+            connection.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001  # whatever it was, every request of the group gets an answer
+            # A failed COMMIT, or a failure such as a full disk that made SQLite roll everything back: nothing of the
+            # group is stored, not even what had succeeded before, and what had not run yet must not run outside a
+            # transaction.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            for unit in group:
+                unavailable = Unavailable()
+                unavailable.__cause__ = error
+                unit.result, unit.error = None, unavailable
+
+    def _run(self, transaction: SqliteTransaction, unit: _Unit[Any]) -> None:
+        connection = self._writer
+        connection.execute("SAVEPOINT unit")
+        try:
+            unit.result = unit.context.run(_drive, unit.work(transaction))
+        except BaseException as error:  # handed to the request it belongs to
+            if not connection.in_transaction:
+                raise sqlite3.OperationalError("the transaction was rolled back") from error
+            connection.execute("ROLLBACK TO unit")
+            unit.error = error
+            if isinstance(error, sqlite3.OperationalError):
+                unit.error = Unavailable()
+                unit.error.__cause__ = error
+        connection.execute("RELEASE unit")
+
+
+def _deliver(group: list[_Unit[Any]]) -> None:
+    for loop in {unit.loop for unit in group}:
+        units = [unit for unit in group if unit.loop is loop]
+        try:
+            loop.call_soon_threadsafe(_settle, units)
+        except RuntimeError:  # the loop was closed: nobody waits for these
+            continue
+
+
+def _settle(units: list[_Unit[Any]]) -> None:
+    for unit in units:
+        unit.settle()
+
+
+def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a unit of work to its end; one that awaits anything but its transaction is a programming error."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    coroutine.close()
+    raise RuntimeError("a unit of work awaited something other than its transaction")
+
+
+def _connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path,
+        timeout=BUSY_TIMEOUT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    connection.execute("PRAGMA temp_store = MEMORY")
+    if read_only:
+        connection.execute("PRAGMA query_only = ON")
+        # Only the writer checkpoints: SQLite before 3.51.3 can damage a file when two connections reset the log.
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+    else:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, known: list[migrate.Migration]) -> None:
+    connection.execute("BEGIN IMMEDIATE")  # the lock: a second process waits here and then finds nothing to do
+    try:
+        connection.execute(_dialect(migrate.HISTORY))
+        applied = dict(connection.execute(migrate.APPLIED).fetchall())
+        for migration in migrate.pending(known, applied):
+            for statement in migration.statements:
+                connection.execute(_dialect(statement))
+            connection.execute(
+                migrate.RECORD,
+                {
+                    "number": migration.number,
+                    "name": migration.name,
+                    "checksum": migration.checksum,
+                    "applied_at": time.time_ns() // 1_000_000,
+                },
+            )
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _dialect(statement: str) -> str:
+    """PostgreSQL's types in SQLite's words; tables are STRICT, so that a wrong type is an error here as it is there."""
+    statement = re.sub(r"\bBYTEA\b", "BLOB", re.sub(r"\bBIGINT\b", "INTEGER", statement))
+    if re.match(r"CREATE TABLE", statement.lstrip()):
+        statement = statement.rstrip() + " STRICT"
+    return statement

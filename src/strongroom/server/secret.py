@@ -1,0 +1,99 @@
+"""The server secret: 32 bytes per deployment, never in a database, from which every server-side key is derived."""
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+SIZE = 32
+
+
+class ServerSecret:
+    """One or two secrets: the first makes new values, both check old ones (so that it can be rotated).
+
+    Uses are kept apart by label, so that no value made for one purpose is good for another.
+    """
+
+    __slots__ = ("_by_id", "current_id")
+
+    def __init__(self, current: bytes, previous: bytes | None = None) -> None:
+        self._by_id: dict[int, bytes] = {}
+        for value in (current, previous):
+            if value is None:
+                continue
+            if len(value) != SIZE:
+                raise ValueError("a server secret is 32 bytes")
+            self._by_id[_key_id(value)] = value
+        self.current_id = _key_id(current)
+
+    def __repr__(self) -> str:
+        return "ServerSecret(***)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a server secret is not serialized")
+
+    def key(self, label: str, key_id: int | None = None) -> bytes | None:
+        """The 32-byte key for a use (HKDF-Expand with SHA-256, RFC 5869), or None for a key id nobody has."""
+        value = self._by_id.get(self.current_id if key_id is None else key_id)
+        if value is None:
+            return None
+        return hmac.digest(value, f"strongroom/1/server/{label}".encode() + b"\x01", hashlib.sha256)
+
+    def current_key(self, label: str) -> bytes:
+        key = self.key(label)
+        assert key is not None
+        return key
+
+    def mac(self, label: str, message: bytes) -> bytes:
+        """HMAC-SHA256 under the current key of this use."""
+        return hmac.digest(self.current_key(label), message, hashlib.sha256)
+
+    def keys(self, label: str) -> list[bytes]:
+        """The keys of this use under every active secret, the current one first."""
+        return [self.current_key(label), *(self._key_of(i, label) for i in self._by_id if i != self.current_id)]
+
+    def _key_of(self, key_id: int, label: str) -> bytes:
+        key = self.key(label, key_id)
+        assert key is not None
+        return key
+
+
+def _key_id(value: bytes) -> int:
+    # One byte of a hash tells which of two secrets made a value and gives nothing of the secret away.
+    return hashlib.sha256(b"strongroom/1/server/key-id\x00" + value).digest()[0]
+
+
+def load_or_create(path: Path) -> bytes:
+    """Read the secret from `path`; at first start make it, readable by its owner only."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return parse(path.read_text("ascii"))
+    value = secrets.token_bytes(SIZE)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(value.hex() + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(path.parent)
+    return value
+
+
+def parse(text: str) -> bytes:
+    """64 hexadecimal digits; anything else is a `ValueError` that does not repeat the text."""
+    try:
+        value = bytes.fromhex(text.strip())
+    except ValueError:
+        value = b""
+    if len(value) != SIZE:
+        raise ValueError("a server secret is written as 64 hexadecimal digits")
+    return value
+
+
+def _sync_folder(folder: Path) -> None:
+    # Without this a crash right after the first start could keep data that the lost secret was needed for.
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Who may call at all: providers, their subscriptions and their API keys."""

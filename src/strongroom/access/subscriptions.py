@@ -1,0 +1,160 @@
+"""Subscriptions: a primary and a secondary key, activated before use, each regenerated alone."""
+
+from dataclasses import dataclass
+
+from strongroom.server import tokens
+from strongroom.server.db import Transaction
+from strongroom.server.ids import new_row_id
+from strongroom.server.principals import Subscription
+from strongroom.wire.refusal import Refusal, Refused
+
+SLOTS = ("primary", "secondary")
+
+INSERT = """
+INSERT INTO subscriptions (provider_id, id, name, state, created_at, activated_at, ended_at)
+VALUES (:provider_id, :id, :name, 'submitted', :now, NULL, NULL)
+"""
+INSERT_KEY = """
+INSERT INTO subscription_keys (key_hash, provider_id, subscription_id, slot, hint, created_at, expires_at)
+VALUES (:key_hash, :provider_id, :subscription_id, :slot, :hint, :now, NULL)
+"""
+ACTIVATE = """
+UPDATE subscriptions SET state = 'active', activated_at = :now
+WHERE provider_id = :provider_id AND id = :id AND state = 'submitted'
+"""
+CANCEL = """
+UPDATE subscriptions SET state = 'cancelled', ended_at = :now
+WHERE provider_id = :provider_id AND id = :id AND state <> 'cancelled'
+"""
+# Only the key in force is given an end; one that is already in its grace keeps the earlier end.
+RETIRE_KEY = """
+UPDATE subscription_keys SET expires_at = :at
+WHERE provider_id = :provider_id AND subscription_id = :id AND slot = :slot AND expires_at IS NULL
+"""
+AUTHENTICATE = """
+SELECT subscriptions.provider_id, subscriptions.id, subscriptions.state, subscription_keys.expires_at,
+       providers.login_policy
+FROM subscription_keys
+JOIN subscriptions
+  ON subscriptions.provider_id = subscription_keys.provider_id AND subscriptions.id = subscription_keys.subscription_id
+JOIN providers ON providers.id = subscriptions.provider_id
+WHERE subscription_keys.key_hash = :key_hash
+"""
+LIST = """
+SELECT provider_id, id, name, state, created_at, activated_at, ended_at
+FROM subscriptions WHERE provider_id = :provider_id ORDER BY id
+"""
+READ = """
+SELECT provider_id, id, name, state, created_at, activated_at, ended_at
+FROM subscriptions WHERE provider_id = :provider_id AND id = :id
+"""
+KEYS_OF = """
+SELECT slot, hint, created_at, expires_at FROM subscription_keys
+WHERE provider_id = :provider_id AND subscription_id = :id ORDER BY slot, created_at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionRecord:
+    provider_id: bytes
+    id: bytes
+    name: str
+    state: str
+    created_at: int
+    activated_at: int | None
+    ended_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionKeyRecord:
+    slot: str
+    hint: str
+    created_at: int
+    expires_at: int | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NewSubscription:
+    """What is shown this once: both keys, which open nothing until the subscription is activated."""
+
+    id: bytes
+    primary: str
+    secondary: str
+
+
+async def create(
+    tx: Transaction, provider_id: bytes, name: str, now: int, keys: tuple[str, str] | None = None
+) -> NewSubscription:
+    """A subscription in state `submitted` with its two keys, stored as their hashes."""
+    subscription_id = new_row_id(now)
+    await tx.run(INSERT, provider_id=provider_id, id=subscription_id, name=name, now=now)
+    primary, secondary = keys or (
+        tokens.mint(tokens.Prefix.subscription_key),
+        tokens.mint(tokens.Prefix.subscription_key),
+    )
+    for slot, key in zip(SLOTS, (primary, secondary), strict=True):
+        await _insert_key(tx, provider_id, subscription_id, slot, key, now)
+    return NewSubscription(subscription_id, primary, secondary)
+
+
+async def activate(tx: Transaction, provider_id: bytes, subscription_id: bytes, now: int) -> bool:
+    """Open the subscription for use; false unless it was waiting for this."""
+    return await tx.run(ACTIVATE, provider_id=provider_id, id=subscription_id, now=now) == 1
+
+
+async def cancel(tx: Transaction, provider_id: bytes, subscription_id: bytes, now: int) -> bool:
+    """End the subscription and both its keys for good; false where it had ended before."""
+    return await tx.run(CANCEL, provider_id=provider_id, id=subscription_id, now=now) == 1
+
+
+async def regenerate(
+    tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, now: int, grace: int = 0
+) -> str:
+    """A new key for one slot, returned this once; the old one works for `grace` milliseconds more."""
+    await tx.run(RETIRE_KEY, provider_id=provider_id, id=subscription_id, slot=slot, at=now + grace)
+    key = tokens.mint(tokens.Prefix.subscription_key)
+    await _insert_key(tx, provider_id, subscription_id, slot, key, now)
+    return key
+
+
+async def list_of(tx: Transaction, provider_id: bytes) -> list[SubscriptionRecord]:
+    return [SubscriptionRecord(*row) for row in await tx.all(LIST, provider_id=provider_id)]
+
+
+async def read(tx: Transaction, provider_id: bytes, subscription_id: bytes) -> SubscriptionRecord | None:
+    row = await tx.one(READ, provider_id=provider_id, id=subscription_id)
+    return None if row is None else SubscriptionRecord(*row)
+
+
+async def keys_of(tx: Transaction, provider_id: bytes, subscription_id: bytes) -> list[SubscriptionKeyRecord]:
+    rows = await tx.all(KEYS_OF, provider_id=provider_id, id=subscription_id)
+    return [SubscriptionKeyRecord(*row) for row in rows]
+
+
+async def authenticate(tx: Transaction, key: str, now: int) -> Subscription:
+    """The subscription of a key that is known, in force and active; else a `subscription_key_...` refusal."""
+    row = None
+    if tokens.well_formed(tokens.Prefix.subscription_key, key):
+        row = await tx.one(AUTHENTICATE, key_hash=tokens.digest(key))
+    if row is None:
+        raise Refused(Refusal.subscription_key_invalid)
+    provider_id, subscription_id, state, expires_at, login_policy = row
+    if expires_at is not None and expires_at <= now:
+        raise Refused(Refusal.subscription_key_invalid)
+    if state != "active":
+        raise Refused(Refusal.subscription_key_inactive)
+    return Subscription(provider_id, subscription_id, login_policy == "derived_only")
+
+
+async def _insert_key(
+    tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, key: str, now: int
+) -> None:
+    await tx.run(
+        INSERT_KEY,
+        key_hash=tokens.digest(key),
+        provider_id=provider_id,
+        subscription_id=subscription_id,
+        slot=slot,
+        hint=tokens.hint(key),
+        now=now,
+    )

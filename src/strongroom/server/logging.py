@@ -1,0 +1,71 @@
+"""Structured logs: one JSON object a line, with nothing in it that a caller sent and no secret."""
+
+import json
+import logging
+import re
+import sys
+import traceback
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, TextIO
+
+LOGGER = "strongroom"
+
+# Every credential of the protocol starts like this; the filter is the second line, not the first.
+_CREDENTIAL = re.compile(r"\bsr[a-z]{1,2}\d?_[0-9A-Za-z_.-]{8,}")
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+def redact(text: str) -> str:
+    """Stars for whatever looks like one of our credentials."""
+    return _CREDENTIAL.sub("***", text)
+
+
+class JsonFormatter(logging.Formatter):
+    """`time`, `level`, `event` and the fields given as `extra`. Exceptions: type and places, never their text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        line.update((name, value) for name, value in vars(record).items() if name not in _STANDARD)
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = record.exc_info[0].__name__
+            line["at"] = _places(record.exc_info[2])
+        return redact(json.dumps(line, default=lambda value: type(value).__name__))
+
+
+def _places(trace: TracebackType | None) -> list[str]:
+    # The text of an exception, and the source lines of a traceback, may show values; file and line never do.
+    return [f"{frame.f_code.co_filename}:{number} {frame.f_code.co_name}" for frame, number in traceback.walk_tb(trace)]
+
+
+def configure(level: str = "info", stream: TextIO | None = None) -> None:
+    """Send the log of the service, and of the server it runs in, to `stream` (standard error)."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    for name in (LOGGER, "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(level.upper())
+        logger.propagate = False
+
+
+class AccessLog:
+    """One line a request, written without the detour through the log machinery: it is on the hot path.
+
+    Every field comes from our own tables or has a fixed grammar, so nothing needs redacting.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+
+    def write(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
+        """`path` is the endpoint's pattern, never what was asked for: identifiers do not belong in a log."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._stream.write(
+            f'{{"time":"{now}","level":"info","event":"request","method":"{method}","path":"{path}",'
+            f'"status":{status},"ms":{seconds * 1000:.1f},"request_id":"{request_id}"}}\n'
+        )

@@ -1,0 +1,38 @@
+"""Refusals on the wire: RFC 9457 problem documents, one shape everywhere."""
+
+import msgspec
+
+from strongroom.wire.refusal import Problem, Refusal, Refused
+
+MEDIA_TYPE = "application/problem+json"
+TYPE_PREFIX = "https://strongroom.example/refusals/"
+
+_encode = msgspec.json.Encoder().encode
+
+
+def problem(refused: Refused, request_id: str, type_prefix: str) -> bytes:
+    """The document for a refusal. It holds nothing that the caller sent."""
+    refusal = refused.refusal
+    return _encode(
+        Problem(
+            type=type_prefix + refusal.code,
+            title=refusal.title,
+            status=refusal.status,
+            detail=refused.detail,
+            instance=request_id,
+            code=refusal.code,
+            errors=refused.faults,
+        )
+    )
+
+
+def headers(refused: Refused, allow: tuple[str, ...] = ()) -> list[tuple[bytes, bytes]]:
+    """What goes with the status: the challenge, the waiting time, the methods that are allowed."""
+    found = []
+    if refused.refusal.status == 401:
+        found.append((b"www-authenticate", b'Bearer realm="strongroom"'))
+    if refused.retry_after is not None or refused.refusal in (Refusal.unavailable, Refusal.rate_limited):
+        found.append((b"retry-after", str(refused.retry_after or 1).encode()))
+    if allow:
+        found.append((b"allow", ", ".join(allow).encode()))
+    return found

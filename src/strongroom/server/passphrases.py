@@ -55,6 +55,11 @@ class PassphraseHasher:
         """Whether `field` is what was hashed. None, or a hash of the other class, costs the same and is false."""
         return await self._slowly(partial(self._verify, field, stored))
 
+    def is_stale(self, stored: str) -> bool:
+        """Whether a hash was made under an earlier pepper or cost and should be made anew at this login."""
+        key_id, _, _ = stored.partition("$")
+        return int(key_id) != self._secret.current_id or _class_of(stored) is None
+
     async def warm(self) -> None:
         """Make the hashes that unknown names are checked against, before the first login needs them."""
         for kind in CostClass:

@@ -15,15 +15,15 @@ Row: TypeAlias = tuple[Any, ...]
 class Transaction(Protocol):
     """What a unit of work may ask. Values are text, integers, bytes or NULL."""
 
-    async def one(self, sql: str, **values: Value) -> Row | None:
+    def one(self, sql: str, **values: Value) -> Coroutine[Any, Any, Row | None]:
         """The first row, or None."""
         ...
 
-    async def all(self, sql: str, **values: Value) -> list[Row]:
+    def all(self, sql: str, **values: Value) -> Coroutine[Any, Any, list[Row]]:
         """Every row."""
         ...
 
-    async def run(self, sql: str, **values: Value) -> int:
+    def run(self, sql: str, **values: Value) -> Coroutine[Any, Any, int]:
         """Execute a statement; how many rows it changed."""
         ...
 

@@ -1,0 +1,1 @@
+"""The key store: a user's keys and secrets, each in encrypted form."""

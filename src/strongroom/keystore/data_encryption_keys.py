@@ -1,0 +1,57 @@
+"""Data encryption keys: any number per user, each stored as the client encrypted it."""
+
+import hashlib
+
+from strongroom.server.db import Row, Transaction
+from strongroom.server.ids import from_text, new_row_id, to_text
+from strongroom.wire.keystore import DataEncryptionKey, DataEncryptionKeysResponse
+from strongroom.wire.paging import Paging, PagingMeta
+from strongroom.wire.refusal import Refusal, Refused
+
+INSERT = """
+INSERT INTO data_encryption_keys (user_id, id, digest, serialized_data_encryption_key, created_at)
+VALUES (:user_id, :id, :digest, :serialized, :now)
+ON CONFLICT (user_id, digest) DO NOTHING
+"""
+BY_DIGEST = """
+SELECT id, serialized_data_encryption_key FROM data_encryption_keys WHERE user_id = :user_id AND digest = :digest
+"""
+READ = "SELECT id, serialized_data_encryption_key FROM data_encryption_keys WHERE user_id = :user_id AND id = :id"
+LIST = """
+SELECT id, serialized_data_encryption_key FROM data_encryption_keys WHERE user_id = :user_id ORDER BY id
+"""
+PAGE = LIST + "LIMIT :limit OFFSET :offset"
+COUNT = "SELECT count(*) FROM data_encryption_keys WHERE user_id = :user_id"
+
+
+async def store(tx: Transaction, user_id: bytes, serialized: str, now: int) -> tuple[DataEncryptionKey, bool]:
+    """The stored key and whether this call stored it: identical bytes are stored once."""
+    digest = hashlib.sha256(serialized.encode()).digest()
+    row_id = new_row_id(now)
+    if await tx.run(INSERT, user_id=user_id, id=row_id, digest=digest, serialized=serialized, now=now):
+        return DataEncryptionKey(id=to_text(row_id), serialized_data_encryption_key=serialized), True
+    row = await tx.one(BY_DIGEST, user_id=user_id, digest=digest)
+    assert row is not None
+    return _record(row), False
+
+
+async def read(tx: Transaction, user_id: bytes, text_id: str) -> DataEncryptionKey:
+    row_id = from_text(text_id)
+    row = None if row_id is None else await tx.one(READ, user_id=user_id, id=row_id)
+    if row is None:
+        raise Refused(Refusal.not_found)
+    return _record(row)
+
+
+async def list_all(tx: Transaction, user_id: bytes, paging: Paging) -> DataEncryptionKeysResponse:
+    """Oldest first; the whole list unless a page is asked for."""
+    if not paging.wanted:
+        return DataEncryptionKeysResponse([_record(row) for row in await tx.all(LIST, user_id=user_id)], PagingMeta())
+    rows = await tx.all(PAGE, user_id=user_id, limit=paging.limit, offset=paging.offset)
+    counted = await tx.one(COUNT, user_id=user_id)
+    assert counted is not None
+    return DataEncryptionKeysResponse([_record(row) for row in rows], PagingMeta.of(paging, counted[0]))
+
+
+def _record(row: Row) -> DataEncryptionKey:
+    return DataEncryptionKey(id=to_text(row[0]), serialized_data_encryption_key=row[1])

@@ -1,0 +1,19 @@
+"""What the key store demands of a value that should be encrypted: that it is, and that no private key shows."""
+
+from strongroom.crypto.errors import MalformedCiphertext
+from strongroom.crypto.serialization import check_encrypted_value, holds_private_key
+from strongroom.wire.refusal import Refusal, Refused
+
+
+def check(value: str, pointer: str) -> None:
+    """`plaintext_key_refused` or `malformed_ciphertext`; the value itself goes nowhere."""
+    refuse_private_key(value, pointer)
+    try:
+        check_encrypted_value(value, "Aes256Gcm")
+    except MalformedCiphertext:
+        raise Refused(Refusal.malformed_ciphertext, pointer=pointer) from None
+
+
+def refuse_private_key(value: str, pointer: str) -> None:
+    if holds_private_key(value):
+        raise Refused(Refusal.plaintext_key_refused, pointer=pointer)

@@ -1,4 +1,4 @@
-"""The checksum at the end of every token: a typing error or a foreign string costs no query, and scanners find leaks."""
+"""The checksum at the end of every token: a typing error costs no query, and secret scanners find what leaked."""
 
 import zlib
 from typing import Final

@@ -10,9 +10,9 @@ from strongroom.crypto.formats import Mode
 _STANDARD_TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 
 
-def encode_padded(data: bytes) -> str:
+def encode_padded(data: bytes | memoryview) -> str:
     """URL-safe Base64 with padding: parts 2 and 3 of a serialized value."""
-    return pybase64.b64encode(data, altchars=b"-_").decode("ascii")
+    return pybase64.b64encode_as_string(data, altchars=b"-_")
 
 
 def decode_padded(text: str, mode: Mode = Mode.STRICT) -> bytes | None:

@@ -5,7 +5,7 @@ from typing import Literal
 
 
 class Mode(Enum):
-    """STRICT opens only what this profile writes; COMPAT, asked for per call, also what other ports of the library wrote."""
+    """STRICT opens only what this profile writes; COMPAT, asked for per call, also what other ports wrote."""
 
     STRICT = "strict"
     COMPAT = "compat"

@@ -12,7 +12,7 @@ REALM_TAG: Final = re.compile(r"[0-9A-Za-z]{11}", re.ASCII)
 
 
 def login_secret_class(field: str) -> Literal[1, 2] | None:
-    """1 for `srl1_`, 2 for `srl2_` (account secret in use), None for anything that is not a whole, valid login secret."""
+    """1 for `srl1_`, 2 for `srl2_` (account secret in use), None for anything that is not a whole login secret."""
     match = _LOGIN_SECRET.fullmatch(field)
     if match is None or not has_checksum(field):
         return None
@@ -32,7 +32,7 @@ def vault_session_string(realm_tag: str, body: bytes) -> str:
 def vault_session_body(text: str, realm_tag: str) -> bytes | None:
     """The body of a session string made for exactly this realm; None for anything else."""
     match = _VAULT_SESSION.fullmatch(text)
-    # A body may end in digits that look like a checksum, so the split is by position and the checksum covers all before it.
+    # Base62 digits may also end a body, so the split is by position and the checksum covers all before it.
     if match is None or match[1] != realm_tag or not has_checksum(text):
         return None
     return decode_unpadded(text[len("srv1_") + len(realm_tag) + 1 : -LENGTH])

@@ -51,9 +51,7 @@ class KeyEncryptionKey(_Key):
     ) -> str:
         raise NotImplementedError
 
-    def unwrap_data_encryption_key(
-        self, serialized: str, account: str, mode: Mode = Mode.STRICT
-    ) -> DataEncryptionKey:
+    def unwrap_data_encryption_key(self, serialized: str, account: str, mode: Mode = Mode.STRICT) -> DataEncryptionKey:
         raise NotImplementedError
 
     def wrap_private_key(

@@ -11,7 +11,7 @@ class Secret(Generic[AnyStr]):
     __slots__ = ("_value",)
 
     def __init__(self, value: AnyStr) -> None:
-        self._value = value
+        self._value: AnyStr = value
 
     def reveal(self) -> AnyStr:
         """The secret itself. Call it where it is used, not where it is kept."""

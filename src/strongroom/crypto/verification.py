@@ -19,8 +19,6 @@ def make_verification(
     raise NotImplementedError
 
 
-def check_verification(
-    pdk: PasswordDerivedKey, text: str, *, account: str, derivation_artefacts: str
-) -> Verification:
+def check_verification(pdk: PasswordDerivedKey, text: str, *, account: str, derivation_artefacts: str) -> Verification:
     """VerificationFailed."""
     raise NotImplementedError

@@ -1,0 +1,70 @@
+"""The scalars of YAML: block, plain, single- and double-quoted, folded as other writers fold them."""
+
+import re
+from typing import Final
+
+from strongroom.crypto.errors import MalformedArtefacts
+
+# YAML 1.2, 7.3.3: what may start a plain scalar, given that collections, anchors and tags are refused.
+_PLAIN: Final = re.compile(r"(?:[^-?:,\[\]{}#&*!|>'\"%@` ]|[-?:](?=[^ ]))[ -~]*")
+_PLAIN_BREAK: Final = re.compile(r": | #|:\Z")
+_SINGLE: Final = re.compile(r"'((?:[^']|'')*)'")
+_DOUBLE: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+_SHORT: Final = dict(zip('0abtnvfre "/\\', '\0\a\b\t\n\v\f\r\x1b "/\\', strict=True))
+
+
+def block_scalar(lines: list[str], *, folded: bool, chomping: str, indent: str | None) -> str:
+    """The text of `|` or `>`. Lines must be indented alike; blank ones are allowed at the end only."""
+    while lines and not lines[-1].strip(" "):
+        lines = lines[:-1]
+    if not lines:
+        raise MalformedArtefacts
+    margin = int(indent) if indent else len(lines[0]) - len(lines[0].lstrip(" "))
+    if margin < 1 or any(line[:margin].strip(" ") or not line[margin:].strip(" ") for line in lines):
+        raise MalformedArtefacts
+    text = (" " if folded else "\n").join(line[margin:] for line in lines)
+    return text if chomping == "-" else text + "\n"
+
+
+def flow_scalar(lines: list[str]) -> tuple[bool, str]:
+    """Whether it is plain, and the text of a scalar that may go on over further indented lines."""
+    text = _fold(lines)
+    if text[:1] == "'":
+        single = _SINGLE.fullmatch(text)
+        if single is None:
+            raise MalformedArtefacts
+        return False, single[1].replace("''", "'")
+    if text[:1] == '"':
+        double = _DOUBLE.fullmatch(text)
+        if double is None:
+            raise MalformedArtefacts
+        return False, _ESCAPE.sub(_unescape, double[1])
+    if _PLAIN.fullmatch(text) is None or _PLAIN_BREAK.search(text):
+        raise MalformedArtefacts
+    return True, text
+
+
+def _fold(lines: list[str]) -> str:
+    text = lines[0].strip(" ")
+    for line in lines[1:]:
+        content = line.strip(" ")
+        if not content:
+            raise MalformedArtefacts
+        escaped = text[:1] == '"' and (len(text) - len(text.rstrip("\\"))) % 2 == 1
+        # A backslash at the end of a line joins without a space; one before a space keeps that space.
+        text = text[:-1] + content if escaped else f"{text} {content}" if text else content
+    return text
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1] or match[2] or match[3]
+    if code is not None:
+        point = int(code, 16)
+        if point > 0x7F:
+            raise MalformedArtefacts
+        return chr(point)
+    short = _SHORT.get(match[4])
+    if short is None:
+        raise MalformedArtefacts
+    return short

@@ -1,0 +1,64 @@
+"""The vault's endpoints in the order of the specification: who calls, what they send, what they get."""
+
+from strongroom.server import ids
+from strongroom.server.answers import Content
+from strongroom.server.principals import Provider, Service, Subscription, VaultSession
+from strongroom.vault import admission_tokens, classification_nodes, images, session, users
+from strongroom.vault.area import Vault
+from strongroom.wire.keystore import AdmissionTokenResponse
+from strongroom.wire.refusal import Refusal, Refused
+from strongroom.wire.vault import (
+    ClassificationNodeQuery,
+    ClassificationNodeResponse,
+    ClassificationNodesResponse,
+    CreateVaultSession,
+    CreateVaultUser,
+    ExternalAdmissionTokenValue,
+    IssueExternalAdmissionToken,
+    VaultSessionResponse,
+    VaultUserResponse,
+)
+from strongroom.wire.vault import VaultSession as VaultSessionRecord
+
+
+class VaultApi:
+    """One method per endpoint of `wire.vault`, named like it."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+
+    async def create_user(self, who: Subscription, what: CreateVaultUser) -> VaultUserResponse:
+        new = await users.create(self._vault, who.provider_id, what.user.public_key, what.user.admission_token)
+        encrypted = session.encrypted_string(self._vault, new.public_key, new.user_id)
+        return VaultUserResponse(id=ids.to_text(new.user_id), encrypted_session_authentication_string=encrypted)
+
+    async def create_session(self, who: Subscription, what: CreateVaultSession) -> VaultSessionResponse:
+        encrypted = await session.create(self._vault, who.provider_id, what.public_key)
+        return VaultSessionResponse(VaultSessionRecord(encrypted_session_authentication_string=encrypted))
+
+    async def delete_session(self, who: VaultSession, what: None) -> None:
+        await session.delete(self._vault, who)
+
+    async def list_classification_nodes(
+        self, who: VaultSession, what: ClassificationNodeQuery
+    ) -> ClassificationNodesResponse:
+        return await classification_nodes.list_nodes(self._vault, what)
+
+    async def read_classification_node(self, who: VaultSession, what: str) -> ClassificationNodeResponse:
+        return ClassificationNodeResponse(await classification_nodes.read(self._vault, what))
+
+    async def read_image(self, who: None, what: str) -> Content:
+        return await images.read(self._vault, what)
+
+    async def issue_admission_token(self, who: Provider, what: None) -> AdmissionTokenResponse:
+        return AdmissionTokenResponse(await admission_tokens.issue(self._vault, who.provider_id))
+
+    async def issue_external_admission_token(
+        self, who: Service, what: IssueExternalAdmissionToken
+    ) -> ExternalAdmissionTokenValue:
+        provider_id, keystore_user_id = ids.from_text(what.provider_id), ids.from_text(what.keystore_user_id)
+        if provider_id is None or keystore_user_id is None:
+            raise Refused(Refusal.validation_failed, "Ids are lower-case UUIDs.")
+        return ExternalAdmissionTokenValue(
+            await admission_tokens.issue_external(self._vault, provider_id, keystore_user_id, what.fingerprint)
+        )

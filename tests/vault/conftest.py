@@ -1,0 +1,124 @@
+"""A vault on a real store, with a key store that remembers what was claimed."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from strongroom.crypto.rsa4096 import PrivateKey
+from strongroom.server import ids
+from strongroom.server.clock import MovableClock
+from strongroom.server.db import Row, Transaction, Value
+from strongroom.server.db.sqlite import SqliteStore
+from strongroom.server.principals import Provider, Service, Subscription, VaultSession
+from strongroom.server.secret import ServerSecret
+from strongroom.vault import session
+from strongroom.vault.api import VaultApi
+from strongroom.vault.area import Vault
+from strongroom.wire.refusal import Refusal, Refused
+from strongroom.wire.vault import CreateVaultSession, CreateVaultUser, NewVaultUser, VaultUserResponse
+
+KEYS = Path(__file__).parents[1] / "keys"
+PROVIDER = b"\x01" * 16
+OTHER_PROVIDER = b"\x02" * 16
+REALM = "https://vault.example"
+
+
+def public_pem(name: str) -> str:
+    return (KEYS / f"{name}.public.pem").read_text()
+
+
+class Keystore:
+    """The other area: one claimant for each of its tokens, as the key store decides it."""
+
+    def __init__(self) -> None:
+        self.claims: dict[str, str | None] = {}
+
+    async def claim(self, token_value: str, provider_id: bytes, claimant: str) -> None:
+        if token_value not in self.claims or provider_id != PROVIDER:
+            raise Refused(Refusal.admission_token_invalid)
+        if self.claims[token_value] not in (None, claimant):
+            raise Refused(Refusal.admission_token_used)
+        self.claims[token_value] = claimant
+
+
+@dataclass
+class World:
+    """The vault with everything a test turns."""
+
+    vault: Vault
+    api: VaultApi
+    clock: MovableClock
+    keystore: Keystore
+    private_keys: dict[str, PrivateKey] = field(default_factory=dict)
+    subscription: Subscription = field(default_factory=lambda: Subscription(PROVIDER, b"\x03" * 16, False))
+    other_subscription: Subscription = field(default_factory=lambda: Subscription(OTHER_PROVIDER, b"\x04" * 16, False))
+
+    async def token(self, provider_id: bytes = PROVIDER) -> str:
+        answer = await self.api.issue_admission_token(Provider(provider_id, b"\x05" * 16), None)
+        return answer.admission_token.token_value
+
+    async def external_token(self, keystore_user_id: bytes, name: str | None = None) -> str:
+        from strongroom.crypto.public_keys import PublicKey
+        from strongroom.wire.vault import IssueExternalAdmissionToken
+
+        fingerprint = None if name is None else PublicKey.parse(public_pem(name)).fingerprint
+        request = IssueExternalAdmissionToken(ids.to_text(PROVIDER), ids.to_text(keystore_user_id), fingerprint)
+        return (await self.api.issue_external_admission_token(Service(), request)).token_value
+
+    async def create_user(self, name: str, token: str | None = None, pem: str | None = None) -> VaultUserResponse:
+        body = NewVaultUser(pem or public_pem(name), await self.token() if token is None else token)
+        return await self.api.create_user(self.subscription, CreateVaultUser(body))
+
+    async def log_in(self, name: str, who: Subscription | None = None) -> str:
+        answer = await self.api.create_session(who or self.subscription, CreateVaultSession(public_pem(name)))
+        return self.decrypt(name, answer.session.encrypted_session_authentication_string)
+
+    def decrypt(self, name: str, encrypted: str) -> str:
+        if name not in self.private_keys:
+            self.private_keys[name] = PrivateKey.parse((KEYS / f"{name}.private.pem").read_text(), trusted=True)
+        return self.private_keys[name].decrypt(encrypted).decode("ascii")
+
+    async def authenticate(self, text: str, provider_id: bytes = PROVIDER) -> VaultSession:
+        return await session.authenticate(self.vault, provider_id, text)
+
+    async def rows(self, sql: str, **values: Value) -> list[Row]:
+        async def find(tx: Transaction) -> list[Row]:
+            return await tx.all(sql, **values)
+
+        return await self.vault.store.read(find)
+
+    async def run(self, sql: str, **values: Value) -> int:
+        async def change(tx: Transaction) -> int:
+            return await tx.run(sql, **values)
+
+        return await self.vault.store.write(change)
+
+    async def refused(self, sent: object) -> Refusal:
+        """The refusal of a call that has to be refused."""
+        with pytest.raises(Refused) as caught:
+            await sent  # type: ignore[misc]  # any awaitable, whatever it gives
+        return caught.value.refusal
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    store = SqliteStore(tmp_path / "vault.sqlite", files("strongroom.vault") / "migrations")
+    clock, keystore = MovableClock(), Keystore()
+    vault = Vault(
+        store=store,
+        clock=clock,
+        secret=ServerSecret(b"s" * 32),
+        public_url=REALM,
+        realm=REALM,
+        claim_admission_token=keystore.claim,
+    )
+    yield World(vault, VaultApi(vault), clock, keystore)
+    await store.close()

@@ -21,7 +21,10 @@ WHERE token_hash = :token_hash AND provider_id = :provider_id
   AND ((used_at IS NULL AND expires_at > :now) OR used_by = :used_by)
 """
 READ = "SELECT used_at, expires_at FROM admission_tokens WHERE token_hash = :token_hash AND provider_id = :provider_id"
-PRUNE = "DELETE FROM admission_tokens WHERE expires_at < :before"
+PRUNE = """
+DELETE FROM admission_tokens WHERE token_hash IN
+    (SELECT token_hash FROM admission_tokens WHERE expires_at < :before LIMIT :limit)
+"""
 
 
 async def issue(tx: Transaction, provider_id: bytes, now: int, lifetime: int) -> AdmissionToken:
@@ -65,9 +68,9 @@ async def check(tx: Transaction, provider_id: bytes, value: str, now: int) -> No
         raise _refusal(row)
 
 
-async def prune(tx: Transaction, before: int) -> int:
-    """Forget tokens that expired before a time; how many."""
-    return await tx.run(PRUNE, before=before)
+async def prune(tx: Transaction, before: int, limit: int) -> int:
+    """Forget some tokens that expired before a time; how many."""
+    return await tx.run(PRUNE, before=before, limit=limit)
 
 
 async def _use(tx: Transaction, sql: str, provider_id: bytes, value: str, used_by: str, now: int) -> None:

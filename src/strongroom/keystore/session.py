@@ -29,7 +29,10 @@ WHERE sessions.user_id = :user_id AND sessions.id = :id AND sessions.revoked_at 
 """
 STILL = "SELECT 1 FROM users WHERE id = :user_id AND passphrase_generation = :generation AND suspended_at IS NULL"
 REVOKE = "UPDATE sessions SET revoked_at = :now WHERE user_id = :user_id AND id = :id AND revoked_at IS NULL"
-PRUNE = "DELETE FROM sessions WHERE valid_till < :before"
+PRUNE = """
+DELETE FROM sessions WHERE (user_id, id) IN
+    (SELECT user_id, id FROM sessions WHERE valid_till < :before LIMIT :limit)
+"""
 
 
 async def create(
@@ -95,6 +98,6 @@ async def revoke(tx: Transaction, who: KeystoreSession, now: int) -> None:
     await tx.run(REVOKE, user_id=who.user_id, id=who.session_id, now=now)
 
 
-async def prune(tx: Transaction, before: int) -> int:
-    """Forget sessions that ended by themselves before a time; how many."""
-    return await tx.run(PRUNE, before=before)
+async def prune(tx: Transaction, before: int, limit: int) -> int:
+    """Forget some sessions that ended by themselves before a time; how many."""
+    return await tx.run(PRUNE, before=before, limit=limit)

@@ -11,7 +11,8 @@ from strongroom.wire.refusal import Refusal, Refused
 MAX_PASSPHRASE_BYTES = 1024
 
 INSERT = """
-INSERT INTO users (id, provider_id, username, canonical_username, passphrase_hash, passphrase_generation, created_at, suspended_at)
+INSERT INTO users
+    (id, provider_id, username, canonical_username, passphrase_hash, passphrase_generation, created_at, suspended_at)
 VALUES (:id, :provider_id, :username, :canonical, :passphrase_hash, 1, :now, NULL)
 """
 TAKE_NAME = """

@@ -78,6 +78,9 @@ def routes(endpoints: Iterable[Endpoint], api: object) -> list[Route]:
 class Door:
     """An ASGI application over a table of endpoints."""
 
+    REFUSALS = "/refusals/"
+    """Where the page of each refusal code is found; its URL is the `type` of the problem."""
+
     def __init__(
         self,
         routes: Iterable[Route],
@@ -100,7 +103,7 @@ class Door:
                 methods[route.endpoint.method] = route
         self._authenticate_subscription = authenticate_subscription
         self._authenticate = authenticate
-        self._type_prefix = f"{public_url}/refusals/"
+        self._type_prefix = public_url + self.REFUSALS
         self._body_timeout = body_timeout
         self._access_log = access_log
         self._common: Headers = [(b"x-content-type-options", b"nosniff"), (b"vary", b"Authorization")]

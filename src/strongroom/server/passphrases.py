@@ -37,12 +37,14 @@ def cost_class(field: str) -> CostClass:
 class PassphraseHasher:
     """Argon2id over an HMAC of the field under a pepper that no database holds.
 
-    Beyond `QUEUE_LIMIT` waiting requests the answer is `unavailable`: memory stays bounded whatever arrives.
+    Beyond the queue the answer is `unavailable`: memory stays bounded whatever arrives.
     """
 
-    def __init__(self, secret: ServerSecret, workers: int | None = None) -> None:
+    def __init__(self, secret: ServerSecret, workers: int = 0, queue: int = QUEUE_LIMIT) -> None:
+        """`workers` hash at the same time (0: one for each core), `queue` more requests may wait."""
         self._secret = secret
         self._workers = workers or os.cpu_count() or 1
+        self._queue = queue
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="argon2")
         self._pending = 0
         self._dummies: dict[CostClass, str] = {}
@@ -69,7 +71,7 @@ class PassphraseHasher:
         self._pool.shutdown(cancel_futures=True)
 
     async def _slowly(self, work: Callable[[], T]) -> T:
-        if self._pending >= QUEUE_LIMIT + self._workers:
+        if self._pending >= self._queue + self._workers:
             raise Refused(Refusal.unavailable, retry_after=2)
         self._pending += 1
         try:

@@ -18,6 +18,7 @@ class Prefix(Enum):
     provider_api_key = "srp_"
     admission_token = "sra_"  # noqa: S105  # a prefix, not a password
     session = "srs_"
+    service_credential = "sri_"
 
 
 def mint(prefix: Prefix, entropy: bytes | None = None) -> str:

@@ -373,3 +373,4 @@ ENDPOINTS = (
         ),
     ),
 )
+CLAIM_ADMISSION_TOKEN = next(endpoint for endpoint in ENDPOINTS if endpoint.name == "claim_admission_token")

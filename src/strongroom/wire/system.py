@@ -49,6 +49,18 @@ ENDPOINTS = (
         subscription_key=False,
     ),
     Endpoint(
+        name="refusal",
+        method="GET",
+        path="/refusals/{code}",
+        summary="What a refusal code means and how to mend it. The `type` of every problem document leads here.",
+        credential=Open(because="the documentation is public"),
+        media_types=("text/html",),
+        status=200,
+        subscription_key=False,
+        cacheable=True,
+        refusals=(Refusal.not_found,),
+    ),
+    Endpoint(
         name="openapi",
         method="GET",
         path="/openapi.json",

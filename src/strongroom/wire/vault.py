@@ -195,3 +195,6 @@ ENDPOINTS = (
         refusals=(Refusal.vault_account_exists,),
     ),
 )
+ISSUE_EXTERNAL_ADMISSION_TOKEN = next(
+    endpoint for endpoint in ENDPOINTS if endpoint.name == "issue_external_admission_token"
+)

@@ -15,6 +15,8 @@ CREATE TABLE admission_tokens (
     used_by TEXT
 );
 
+CREATE INDEX admission_tokens_by_expiry ON admission_tokens (expires_at);
+
 CREATE TABLE users (
     id BYTEA NOT NULL PRIMARY KEY,
     provider_id BYTEA NOT NULL,
@@ -43,6 +45,8 @@ CREATE TABLE sessions (
     revoked_at BIGINT,
     PRIMARY KEY (user_id, id)
 );
+
+CREATE INDEX sessions_by_end ON sessions (valid_till);
 
 CREATE TABLE passphrase_derivation_artefacts (
     user_id BYTEA NOT NULL PRIMARY KEY,

@@ -66,16 +66,16 @@ class _Unit(Generic[T]):
 class SqliteStore:
     """One database file. Opened once per process; only its writer thread changes and checkpoints the file."""
 
-    def __init__(self, path: Path, migrations: Traversable) -> None:
-        """Open or make the file and bring its schema up to date.
+    def __init__(self, path: Path, migrations: Traversable, *, guest: bool = False) -> None:
+        """Open or make the file and bring its schema up to date. A guest beside a server never checkpoints.
 
         `migrate.SchemaError` where file and software do not belong together, `Unavailable` where it cannot be opened.
         """
         self._path = path
         try:
-            self._writer = _connect(path)
+            self._writer = _connect(path, checkpoints=not guest)
             _migrate(self._writer, migrate.load(migrations))
-            self._reader = _connect(path, read_only=True)
+            self._reader = _connect(path, read_only=True, checkpoints=False)
         except sqlite3.Error as error:
             raise Unavailable from error
         self._read_transaction = SqliteTransaction(self._reader)
@@ -126,7 +126,7 @@ class SqliteStore:
     def _scan(self, work: Work[T]) -> T:
         try:
             if self._scanner is None:
-                self._scanner = _connect(self._path, read_only=True)
+                self._scanner = _connect(self._path, read_only=True, checkpoints=False)
             return _drive(work(SqliteTransaction(self._scanner)))
         except sqlite3.OperationalError as error:
             raise Unavailable from error
@@ -208,7 +208,7 @@ def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a unit of work awaited something other than its transaction")
 
 
-def _connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+def _connect(path: Path, *, checkpoints: bool, read_only: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path,
         timeout=BUSY_TIMEOUT_SECONDS,
@@ -217,10 +217,11 @@ def _connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         cached_statements=256,
     )
     connection.execute("PRAGMA temp_store = MEMORY")
+    if not checkpoints:
+        # Only one connection does: SQLite before 3.51.3 can damage a file when two of them reset the log.
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
     if read_only:
         connection.execute("PRAGMA query_only = ON")
-        # Only the writer checkpoints: SQLite before 3.51.3 can damage a file when two connections reset the log.
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
     else:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")

@@ -1,0 +1,278 @@
+"""Puts the areas together: the only module that knows more than one of them."""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TextIO
+
+from strongroom import __version__
+from strongroom.access import providers, sandbox, subscriptions
+from strongroom.crypto.names import canonical_realm
+from strongroom.keystore import maintenance as keystore_maintenance
+from strongroom.keystore import session as keystore_session
+from strongroom.keystore.api import KeystoreApi
+from strongroom.keystore.area import IssueVaultAdmissionToken, Keystore
+from strongroom.server import peer
+from strongroom.server.clock import SECOND, Clock, SystemClock
+from strongroom.server.db import Store, Unavailable
+from strongroom.server.db.open import open_store
+from strongroom.server.door import Authenticate, Door, Receive, Route, Scope, Send, routes
+from strongroom.server.ids import to_text
+from strongroom.server.logging import LOGGER, AccessLog
+from strongroom.server.passphrases import PassphraseHasher
+from strongroom.server.principals import KeystoreSession, Provider, Service, Subscription, VaultSession
+from strongroom.server.secret import ServerSecret, load_or_create, parse
+from strongroom.server.settings import Settings
+from strongroom.server.system import SystemApi
+from strongroom.vault import admission_tokens as vault_admission_tokens
+from strongroom.vault import maintenance as vault_maintenance
+from strongroom.vault import session as vault_session
+from strongroom.vault.api import VaultApi
+from strongroom.vault.area import ClaimAdmissionToken, Vault
+from strongroom.vault.importing import ensure_shipped
+from strongroom.wire import keystore as keystore_wire
+from strongroom.wire import system as system_wire
+from strongroom.wire import vault as vault_wire
+from strongroom.wire.endpoint import Credential, Endpoint, NoBody
+
+PRUNE_SECONDS = 600
+FIRST_PRUNE_SECONDS = 30
+
+_logger = logging.getLogger(LOGGER)
+
+
+class InUse(Exception):
+    """Another process serves this data folder: SQLite has one writer."""
+
+
+class Application:
+    """The service as an ASGI application: the areas the settings name, their databases, and the door before them."""
+
+    def __init__(self, settings: Settings, *, clock: Clock | None = None, log_stream: TextIO | None = None) -> None:
+        """Opens everything. `InUse`, `SettingsError`, `SchemaError` or `Unavailable` say what stands in the way."""
+        self.settings = settings
+        self.clock = clock or SystemClock()
+        self._closing = contextlib.AsyncExitStack()
+        self._locks = _lock(settings)
+        self.secret = _secret(settings)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stores: list[Store] = []
+        self.access = self._open("access", settings.access_database)
+        self._peer: peer.Peer | None = None
+        self.keystore = self._make_keystore() if "keystore" in settings.areas else None
+        self.vault = self._make_vault() if "vault" in settings.areas else None
+        self._door = Door(
+            self._routes(),
+            authenticate_subscription=self._subscription,
+            authenticate=self._credentials(),
+            public_url=settings.base_url,
+            body_timeout=settings.body_timeout,
+            access_log=AccessLog(log_stream) if settings.access_log else None,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._door(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+
+    async def start(self) -> None:
+        """What has to be there before the first request: the shipped classification nodes."""
+        if self.vault is not None:
+            await ensure_shipped(self.vault.store, self.clock.now())
+        self._tasks.append(asyncio.create_task(self._maintain()))
+        if self.keystore is not None:
+            self._tasks.append(asyncio.create_task(self.keystore.passphrases.warm()))
+
+    async def close(self) -> None:
+        """Finish what was accepted and let go of the databases."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        if self._peer is not None:
+            await self._peer.close()
+        if self.keystore is not None:
+            self.keystore.passphrases.close()
+        for store in self._stores:
+            await store.close()
+        for lock in self._locks:
+            os.close(lock)
+        self._locks.clear()
+
+    async def ensure_sandbox(self) -> sandbox.SandboxKeys:
+        """The sandbox provider and its keys, made unless they are there."""
+        now = self.clock.now()
+        return await self.access.write(lambda tx: sandbox.ensure(tx, self.secret, now))
+
+    async def check(self) -> None:
+        """`Unavailable` unless every database answers and takes writes."""
+        for store in self._stores:
+            await store.check()
+
+    def _open(self, area: str, database: str | None) -> Store:
+        folder = files(f"strongroom.{area}") / "migrations"
+        store = open_store(database, self.settings.data / f"{area}.sqlite", folder)
+        self._stores.append(store)
+        return store
+
+    def _make_keystore(self) -> Keystore:
+        settings = self.settings
+        return Keystore(
+            store=self._open("keystore", settings.keystore_database),
+            clock=self.clock,
+            passphrases=PassphraseHasher(self.secret, settings.hashing_workers, settings.hashing_queue),
+            session_lifetime=settings.keystore_session_lifetime * SECOND,
+            admission_token_lifetime=settings.admission_token_lifetime * SECOND,
+            issue_vault_admission_token=self._issue_vault_admission_token(),
+        )
+
+    def _make_vault(self) -> Vault:
+        settings = self.settings
+        return Vault(
+            store=self._open("vault", settings.vault_database),
+            clock=self.clock,
+            secret=self.secret,
+            public_url=settings.base_url,
+            realm=canonical_realm(settings.base_url),
+            claim_admission_token=self._claim_admission_token(),
+            session_lifetime_ms=settings.vault_session_lifetime * SECOND,
+            admission_token_lifetime_ms=settings.admission_token_lifetime * SECOND,
+            first_use_window_ms=settings.vault_first_use_window * SECOND,
+        )
+
+    def _issue_vault_admission_token(self) -> IssueVaultAdmissionToken:
+        """What endpoint 9 needs of the vault."""
+
+        async def here(provider_id: bytes, user_id: bytes, fingerprint: str | None) -> str:
+            assert self.vault is not None
+            return await vault_admission_tokens.issue_external(self.vault, provider_id, user_id, fingerprint)
+
+        async def there(provider_id: bytes, user_id: bytes, fingerprint: str | None) -> str:
+            body = vault_wire.IssueExternalAdmissionToken(to_text(provider_id), to_text(user_id), fingerprint)
+            answer = await self._other_area().call(
+                vault_wire.ISSUE_EXTERNAL_ADMISSION_TOKEN, body, vault_wire.ExternalAdmissionTokenValue
+            )
+            return answer.token_value
+
+        return here if "vault" in self.settings.areas else there
+
+    def _claim_admission_token(self) -> ClaimAdmissionToken:
+        """What endpoint 10 needs of the key store."""
+
+        async def here(token_value: str, provider_id: bytes, claimant: str) -> None:
+            assert self.keystore is not None
+            await KeystoreApi(self.keystore).claim(token_value, provider_id, claimant)
+
+        async def there(token_value: str, provider_id: bytes, claimant: str) -> None:
+            body = keystore_wire.ClaimAdmissionToken(token_value, to_text(provider_id), claimant)
+            await self._other_area().call(keystore_wire.CLAIM_ADMISSION_TOKEN, body, NoBody)
+
+        return here if "keystore" in self.settings.areas else there
+
+    def _other_area(self) -> peer.Peer:
+        if self._peer is None:
+            assert self.settings.other_area_url is not None
+            self._peer = peer.Peer(self.settings.other_area_url, self.secret)
+        return self._peer
+
+    def _routes(self) -> Iterable[Route]:
+        tables: dict[str, Iterable[Endpoint]] = {}
+        if self.keystore is not None:
+            tables["keystore"] = keystore_wire.ENDPOINTS
+            yield from routes(keystore_wire.ENDPOINTS, KeystoreApi(self.keystore))
+        if self.vault is not None:
+            tables["vault"] = vault_wire.ENDPOINTS
+            yield from routes(vault_wire.ENDPOINTS, VaultApi(self.vault))
+        tables["system"] = system_wire.ENDPOINTS
+        system = SystemApi(self.check, self.settings.areas, tables, __version__, self.settings.base_url)
+        yield from routes(system_wire.ENDPOINTS, system)
+
+    async def _subscription(self, key: str) -> Subscription:
+        now = self.clock.now()
+        return await self.access.read(lambda tx: subscriptions.authenticate(tx, key, now))
+
+    def _credentials(self) -> dict[Credential, Authenticate]:
+        async def provider(who: Subscription | None, value: str) -> Provider:
+            assert who is not None
+            now = self.clock.now()
+            return await self.access.read(lambda tx: providers.authenticate(tx, who.provider_id, value, now))
+
+        async def keystore(who: Subscription | None, value: str) -> KeystoreSession:
+            assert who is not None
+            assert self.keystore is not None
+            return await keystore_session.authenticate(self.keystore.store, who.provider_id, value, self.clock.now())
+
+        async def vault(who: Subscription | None, value: str) -> VaultSession:
+            assert who is not None
+            assert self.vault is not None
+            return await vault_session.authenticate(self.vault, who.provider_id, value)
+
+        async def service(_: Subscription | None, value: str) -> Service:
+            return peer.authenticate(self.secret, value)
+
+        return {
+            Credential.provider: provider,
+            Credential.keystore_session: keystore,
+            Credential.vault_session: vault,
+            Credential.service: service,
+        }
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            await self.start()
+        except Exception:
+            _logger.exception("start failed")
+            await send({"type": "lifespan.startup.failed", "message": ""})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _maintain(self) -> None:
+        await asyncio.sleep(FIRST_PRUNE_SECONDS)
+        while True:
+            if self.keystore is not None:
+                await _quietly(keystore_maintenance.prune, self.keystore)
+            if self.vault is not None:
+                await _quietly(vault_maintenance.prune, self.vault)
+            await asyncio.sleep(PRUNE_SECONDS)
+
+
+async def _quietly(prune: Callable[[Any], Awaitable[int]], area: Any) -> None:
+    try:
+        rows = await prune(area)
+    except Unavailable as error:
+        _logger.warning("pruning put off", extra={"cause": type(error.__cause__).__name__})
+    else:
+        _logger.debug("pruned", extra={"rows": rows})
+
+
+def _secret(settings: Settings) -> ServerSecret:
+    current = parse(settings.secret) if settings.secret else load_or_create(settings.data / "secret")
+    return ServerSecret(current, parse(settings.previous_secret) if settings.previous_secret else None)
+
+
+def _lock(settings: Settings) -> list[int]:
+    """Make the data folder and hold one lock for each area served from it."""
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return [_lock_file(settings.data / f"{area}.lock") for area in settings.areas]
+
+
+def _lock_file(path: Path) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise InUse(
+            "another process serves this data folder: SQLite has one writer, so one process serves an area"
+        ) from None
+    return descriptor

@@ -1,0 +1,158 @@
+"""The HTTP server: uvicorn with httptools, plus the deadlines, caps and problem documents that it leaves to others."""
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from strongroom.server import refusals
+from strongroom.server.door import Door
+from strongroom.server.settings import Settings
+from strongroom.wire.refusal import Refusal, Refused
+
+MAX_HEAD_BYTES = 16 * 1024
+# One read may bring the head and a part of the body along with it.
+MAX_READ_BYTES = 256 * 1024
+KEEP_ALIVE_SECONDS = 5
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection. A head has to be whole in time and small; what cannot be read is answered with a problem."""
+
+    header_timeout: ClassVar[float]
+    max_connections: ClassVar[int]
+    type_prefix: ClassVar[str]
+
+    def connection_made(self, transport: Any) -> None:
+        self._refusal = Refusal.malformed_request
+        self._head_bytes = 0
+        self._unread_bytes = 0
+        self._deadline: asyncio.TimerHandle | None = None
+        super().connection_made(transport)
+        self._expect_head()
+        if len(self.connections) > self.max_connections:
+            self._refuse(Refusal.unavailable)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_whole()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        if self._deadline is not None:
+            # A header without end never reaches on_header: count what the parser keeps for itself.
+            self._unread_bytes += len(data)
+            if self._unread_bytes > MAX_READ_BYTES:
+                self._refuse(Refusal.headers_too_large)
+                return
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        self._expect_head()
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + 4)
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._head_is_whole()
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(self._refusal)
+
+    def _count(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > MAX_HEAD_BYTES:
+            self._refusal = Refusal.headers_too_large
+            raise ValueError("the head is too large")  # ends the parser, which then asks for the answer
+
+    def _expect_head(self) -> None:
+        self._head_is_whole()
+        self._head_bytes = self._unread_bytes = 0
+        self._deadline = self.loop.call_later(self.header_timeout, self._too_late)
+
+    def _head_is_whole(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_late(self) -> None:
+        if self._head_bytes or self._unread_bytes:
+            self._refuse(Refusal.request_timeout)
+        else:
+            self.transport.close()
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self._head_is_whole()
+        refused = Refused(refusal)
+        body = refusals.problem(refused, secrets.token_hex(8), self.type_prefix)
+        head = [f"HTTP/1.1 {refusal.status} {refusal.title}".encode()]
+        head += [name + b": " + value for name, value in refusals.headers(refused)]
+        head += [
+            b"content-type: " + refusals.MEDIA_TYPE.encode(),
+            f"content-length: {len(body)}".encode(),
+            b"connection: close",
+        ]
+        self.transport.write(b"\r\n".join(head) + b"\r\n\r\n" + body)
+        self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """uvicorn around one application, on a socket that is already bound. Signals end it gracefully."""
+
+    def __init__(self, application: Any, settings: Settings, when_listening: Callable[[], None]) -> None:
+        self._when_listening = when_listening
+        protocol = type(
+            "BoundProtocol",
+            (Protocol,),
+            {
+                "header_timeout": float(settings.header_timeout),
+                "max_connections": settings.connections,
+                "type_prefix": f"{settings.base_url}{Door.REFUSALS}",
+            },
+        )
+        super().__init__(
+            uvicorn.Config(
+                application,
+                http=protocol,
+                loop="auto",
+                ws="none",
+                lifespan="on",
+                interface="asgi3",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=settings.shutdown_timeout,
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._when_listening()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; `OSError` where the address is taken or not ours. Port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except BaseException:
+        listener.close()
+        raise
+    return listener

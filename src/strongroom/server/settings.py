@@ -1,0 +1,186 @@
+"""Settings: each declared once with its type, default and meaning; flags come before the environment."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+PREFIX = "STRONGROOM_"
+AREAS = ("keystore", "vault")
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class SettingsError(ValueError):
+    """A setting is not acceptable. The message names it and never repeats its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the documentation and `--help` say of a setting."""
+
+    kind: str
+    text: str
+    secret: bool = False
+
+    @property
+    def environment_only(self) -> bool:
+        return self.secret
+
+
+def _setting(default: Any, kind: str, text: str, *, secret: bool = False) -> Any:
+    return field(default=default, repr=not secret, metadata={"meaning": Meaning(kind, text, secret)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything an operator can set."""
+
+    data: Path = _setting(Path("data"), "path", "Folder of the databases and of the file `secret`; made if missing.")
+    host: str = _setting("127.0.0.1", "text", "Address to listen on.")
+    port: int = _setting(8000, "number", "Port to listen on; 0 takes a free one.")
+    public_url: str | None = _setting(
+        None,
+        "text",
+        "The URL callers use, such as https://vault.example: the realm and the image URLs come from it, never from a "
+        "request. Required unless the address is a loopback one.",
+    )
+    areas: tuple[str, ...] = _setting(
+        AREAS, "list", "The areas this process serves: `keystore`, `vault`, or both separated by a comma."
+    )
+    other_area_url: str | None = _setting(
+        None, "text", "Where the other area answers, if this process serves only one of them."
+    )
+    secret: str | None = _setting(
+        None, "text", "The server secret, 64 hexadecimal digits. Without it the file `secret` is used.", secret=True
+    )
+    previous_secret: str | None = _setting(
+        None,
+        "text",
+        "The secret in force before, while it is being rotated: values made with it stay good.",
+        secret=True,
+    )
+    access_database: str | None = _setting(
+        None, "text", "Database of providers and subscriptions. Default: `access.sqlite` in the data folder."
+    )
+    keystore_database: str | None = _setting(
+        None, "text", "Database of the key store. Default: `keystore.sqlite` in the data folder."
+    )
+    vault_database: str | None = _setting(
+        None, "text", "Database of the vault. Default: `vault.sqlite` in the data folder."
+    )
+    keystore_session_lifetime: int = _setting(43_200, "duration", "Lifetime of a key store session.")
+    vault_session_lifetime: int = _setting(43_200, "duration", "Lifetime of a vault session.")
+    vault_first_use_window: int = _setting(
+        1_800, "duration", "How long after its issue a vault session string may be used for the first time."
+    )
+    admission_token_lifetime: int = _setting(86_400, "duration", "How long an admission token can be used.")
+    hashing_workers: int = _setting(0, "number", "Passphrases hashed at the same time; 0 is one for each core.")
+    hashing_queue: int = _setting(64, "number", "Logins that may wait for hashing before the answer is 503.")
+    body_timeout: int = _setting(10, "duration", "How long the body of a request may take to arrive.")
+    header_timeout: int = _setting(5, "duration", "How long the headers of a request may take to arrive.")
+    connections: int = _setting(1_024, "number", "Connections served at the same time; more are answered 503.")
+    shutdown_timeout: int = _setting(20, "duration", "How long requests in progress may take when the service stops.")
+    log_level: str = _setting("info", "text", "`debug`, `info`, `warning` or `error`.")
+    access_log: bool = _setting(True, "switch", "One log line for every request.")
+
+    @property
+    def base_url(self) -> str:
+        """The URL that image URLs and refusal types start with."""
+        return self.public_url or f"http://{_in_url(self.host)}:{self.port}"
+
+
+def meanings() -> dict[str, tuple[Meaning, Any]]:
+    """Every setting with its meaning and default, in the order of the manual."""
+    return {item.name: (item.metadata["meaning"], item.default) for item in fields(Settings)}
+
+
+def environment_name(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def load(environment: Mapping[str, str], given: Mapping[str, str | None] | None = None) -> Settings:
+    """Settings from flags (`given`, None where a flag was not used), then the environment. `SettingsError`."""
+    values: dict[str, Any] = {}
+    for name, (meaning, _) in meanings().items():
+        text = (given or {}).get(name)
+        if text is None:
+            text = environment.get(environment_name(name))
+        if text is not None and text != "":
+            values[name] = _convert(name, meaning.kind, text)
+    settings = Settings(**values)
+    _check(settings)
+    return settings
+
+
+def _convert(name: str, kind: str, text: str) -> Any:
+    match kind:
+        case "path":
+            return Path(text)
+        case "number":
+            if not re.fullmatch(r"\d{1,9}", text):
+                raise SettingsError(f"{name} has to be a number")
+            return int(text)
+        case "duration":
+            found = re.fullmatch(r"(\d{1,9})([smhd]?)", text)
+            if not found:
+                raise SettingsError(f"{name} has to be a duration such as 90s, 30m or 12h")
+            return int(found[1]) * _UNITS[found[2]]
+        case "switch":
+            if text.lower() not in ("on", "off", "true", "false", "1", "0"):
+                raise SettingsError(f"{name} has to be on or off")
+            return text.lower() in ("on", "true", "1")
+        case "list":
+            return tuple(part.strip() for part in text.split(",") if part.strip())
+        case _:
+            return text
+
+
+def _check(settings: Settings) -> None:
+    if not settings.areas or not set(settings.areas) <= set(AREAS):
+        raise SettingsError("areas has to be keystore, vault, or both")
+    if settings.log_level not in ("debug", "info", "warning", "error"):
+        raise SettingsError("log_level has to be debug, info, warning or error")
+    if settings.port > 65_535:
+        raise SettingsError("port has to be at most 65535")
+    for name in ("public_url", "other_area_url"):
+        _check_url(name, getattr(settings, name))
+    if settings.public_url is None and not is_loopback(settings.host):
+        raise SettingsError(
+            "public_url is required to listen on an address that others can reach: "
+            "the realm and the image URLs must not depend on what a request says"
+        )
+    if len(settings.areas) == 1 and settings.other_area_url is None:
+        raise SettingsError("other_area_url is required where a process serves only one area")
+    for name in ("keystore_session_lifetime", "vault_session_lifetime", "admission_token_lifetime"):
+        if getattr(settings, name) < 1:
+            raise SettingsError(f"{name} has to be at least a second")
+
+
+def _check_url(name: str, url: str | None) -> None:
+    if url is None:
+        return
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise SettingsError(f"{name} has to be a URL such as https://vault.example")
+    if parts.username or parts.password or url.endswith("/"):
+        raise SettingsError(f"{name} has to be without a user name and without a slash at the end")
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
+        raise SettingsError(f"{name} has to start with https://")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address can only mean this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

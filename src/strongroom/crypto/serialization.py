@@ -132,7 +132,7 @@ def join_artefacts(artefacts: CipherArtefacts | None, artefact_format: ArtefactF
     return encode_padded(write_artefacts(fields, artefact_format))
 
 
-def split_derived(text: str, mode: Mode, limit: int = DEFAULT_LIMIT) -> tuple[str, str]:
+def split_derived(text: str, limit: int = DEFAULT_LIMIT) -> tuple[str, str]:
     """A five-part value as its Aes256Gcm value and its `Pbkdf2Hmac.<derivation artefacts>`; MalformedCiphertext."""
     if len(text) > limit or text.count(".") != 4:
         raise MalformedCiphertext

@@ -1,0 +1,1 @@
+"""The client: registration, unlocking and the single calls, for blocking code and for asyncio."""

@@ -1,0 +1,202 @@
+"""Where the service is and what is sent along: turns a call of the endpoint table into a request and its reply into a
+record or a typed error."""
+
+import os
+import re
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+import msgspec
+
+from strongroom.client.conversation import Conversation, Reply, Request
+from strongroom.client.errors import (
+    ClientError,
+    ConfigurationRefused,
+    ProtocolViolation,
+    ServiceRefused,
+    ServiceUnavailable,
+)
+from strongroom.client.observing import Exchange, Observer
+from strongroom.client.progress import ProgressCallback
+from strongroom.crypto.formats import ArtefactFormat
+from strongroom.crypto.names import canonical_realm
+from strongroom.crypto.secret import Secret
+from strongroom.wire.endpoint import Credential, Endpoint
+from strongroom.wire.refusal import Problem
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+BODY_LIMIT: Final = 16 * 1024 * 1024
+_VAULT_PATHS: Final = "/vault/"
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}\Z")
+_SECONDS: Final = re.compile(r"[0-9]{1,6}\Z")
+
+
+class Connection:
+    """The settings of one service. The repr shows addresses only.
+
+    Addresses are https, or http to a loopback name or address; anything else is refused, and so is an address with
+    user information, query or fragment. The realm is the client's own setting or follows from its base address; it
+    never comes from the service.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        subscription_key: str | None = None,
+        provider_api_key: str | None = None,
+        keystore_url: str | None = None,
+        vault_url: str | None = None,
+        realm: str | None = None,
+        state_dir: str | Path | None = None,
+        artefacts: ArtefactFormat = ArtefactFormat.YAML,
+        progress: ProgressCallback | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        base_url = base_url or os.environ.get("STRONGROOM_URL")
+        keystore, vault = keystore_url or base_url, vault_url or base_url
+        if keystore is None or vault is None:
+            raise ConfigurationRefused("a base URL is needed, or one for the key store and one for the vault")
+        self.keystore_url = _address(keystore)
+        self.vault_url = _address(vault)
+        if realm is None and base_url is None and canonical_realm(keystore) != canonical_realm(vault):
+            raise ConfigurationRefused("areas at two addresses share one realm: set it")
+        self.realm = canonical_realm(realm or base_url or keystore)
+        self._subscription_key = _credential(subscription_key or os.environ.get("STRONGROOM_SUBSCRIPTION_KEY"))
+        self._provider_api_key = _credential(provider_api_key or os.environ.get("STRONGROOM_PROVIDER_API_KEY"))
+        self.state_dir = None if state_dir is None else Path(state_dir)
+        self.artefacts = artefacts
+        self.progress = progress
+        self.observer = observer
+
+    def __repr__(self) -> str:
+        return f"Connection({self.keystore_url!r}, {self.vault_url!r}, realm={self.realm!r})"
+
+    @property
+    def provider_api_key(self) -> Secret[str]:
+        if self._provider_api_key is None:
+            raise ConfigurationRefused("issuing admission tokens needs the provider API key, or hand in a token")
+        return self._provider_api_key
+
+    def request(
+        self,
+        endpoint: Endpoint,
+        *,
+        body: msgspec.Struct | None = None,
+        query: msgspec.Struct | None = None,
+        path: dict[str, str] | None = None,
+        credential: Secret[str] | None = None,
+    ) -> Request:
+        """The request for this call. Every area's credential goes to that area's address and to no other."""
+        base = self.vault_url if endpoint.path.startswith(_VAULT_PATHS) else self.keystore_url
+        segments = {name: quote(value, safe="") for name, value in (path or {}).items()}
+        url = base + endpoint.path.format(**segments)
+        if query is not None and (parameters := _parameters(query)):
+            url = f"{url}?{parameters}"
+        # Without compression there is no decompression bomb, and the cap on the body is the cap on memory.
+        headers = {"Accept": ", ".join(endpoint.media_types), "Accept-Encoding": "identity"}
+        if endpoint.subscription_key:
+            if self._subscription_key is None:
+                raise ConfigurationRefused("a subscription key is needed")
+            headers["Service-Subscription-Key"] = self._subscription_key.reveal()
+        if credential is not None:
+            headers["Authorization"] = credential.reveal()
+        content = b""
+        if body is not None:
+            content = msgspec.json.encode(body)
+            headers["Content-Type"] = "application/json"
+        return Request(endpoint.method, url, headers, content)
+
+    def converse(
+        self,
+        endpoint: Endpoint,
+        *,
+        body: msgspec.Struct | None = None,
+        query: msgspec.Struct | None = None,
+        path: dict[str, str] | None = None,
+        credential: Secret[str] | None = None,
+    ) -> Conversation[Reply]:
+        """Ask, tell the observer, and return the reply if it is a success; refusals become errors of the tree."""
+        request = self.request(endpoint, body=body, query=query, path=path, credential=credential)
+        reply: Reply = yield request
+        if self.observer is not None:
+            parts = urlsplit(request.url)
+            words = endpoint.credential.value if isinstance(endpoint.credential, Credential) else None
+            target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+            self.observer(
+                Exchange(request.method, target, words, request.body, reply.status, reply.body, reply.seconds)
+            )
+        if not 200 <= reply.status < 300:
+            raise _refusal(reply)
+        return reply
+
+    def ask(
+        self,
+        endpoint: Endpoint,
+        response: type[R],
+        *,
+        body: msgspec.Struct | None = None,
+        query: msgspec.Struct | None = None,
+        path: dict[str, str] | None = None,
+        credential: Secret[str] | None = None,
+    ) -> Conversation[R]:
+        """A call that is answered with a record; an answer of another shape is a `ProtocolViolation`."""
+        reply = yield from self.converse(endpoint, body=body, query=query, path=path, credential=credential)
+        return _decode(reply, response, "application/json")
+
+
+def _address(url: str) -> str:
+    canonical_realm(url)  # refuses plain http except for loopback
+    parts = urlsplit(url)
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise ConfigurationRefused("a base URL has no user information, query or fragment")
+    return url.rstrip("/")
+
+
+def _credential(value: str | None) -> Secret[str] | None:
+    if not value:
+        return None
+    # A line break here would let a setting write headers of its own.
+    if not _VISIBLE.match(value):
+        raise ConfigurationRefused("a key is printable ASCII without spaces")
+    return Secret(value)
+
+
+def header_safe(text: str, what: str) -> Secret[str]:
+    """A string the service chose, checked before it may stand in a header or body of ours."""
+    if not _VISIBLE.match(text):
+        raise ProtocolViolation(f"the {what} is not printable ASCII")
+    return Secret(text)
+
+
+def _parameters(query: msgspec.Struct) -> str:
+    values = msgspec.to_builtins(query)
+    return urlencode({name: value for name, value in values.items() if value is not None})
+
+
+def _decode(reply: Reply, response: type[R], *content_types: str) -> R:
+    if reply.content_type.partition(";")[0].strip().lower() not in content_types:
+        raise ProtocolViolation("the content type of the answer is not the documented one")
+    try:
+        return msgspec.json.decode(reply.body, type=response)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        # `from None`: the decoder's message may quote the answer.
+        raise ProtocolViolation("the answer is not of the documented shape") from None
+
+
+def _refusal(reply: Reply) -> ClientError:
+    retry_after = float(reply.retry_after) if _SECONDS.match(reply.retry_after) else None
+    if reply.status == 429:
+        return ServiceUnavailable("too many requests", retry_after=retry_after, status=reply.status)
+    if reply.status >= 500:
+        return ServiceUnavailable("the service cannot answer now", retry_after=retry_after, status=reply.status)
+    if reply.status < 400:
+        # Following a redirect would carry credentials and bodies to an address nobody configured.
+        return ProtocolViolation("the answer is neither a success nor a refusal")
+    try:
+        problem = _decode(reply, Problem, "application/problem+json", "application/json")
+    except ProtocolViolation as violation:
+        return violation
+    return ServiceRefused.of(problem, reply.status)

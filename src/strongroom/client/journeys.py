@@ -1,0 +1,240 @@
+"""The journeys: registration in the eleven steps of the specification, and unlocking on any device.
+
+Zero knowledge: the passphrase never leaves, only the login secret derived from it; every key is encrypted before it is
+sent and checked before it is used.
+"""
+
+from functools import partial
+from typing import Final, TypeVar
+
+from strongroom.client.calls import PlainCalls
+from strongroom.client.connection import Connection, header_safe
+from strongroom.client.conversation import Conversation, Work
+from strongroom.client.errors import (
+    InvalidCredentials,
+    ProtocolViolation,
+    RegistrationIncomplete,
+    RollbackDetected,
+    ServiceRefused,
+    UnlockRefused,
+)
+from strongroom.client.keyring import VAULT_TAG
+from strongroom.client.opened import OpenAccount, opened
+from strongroom.client.opening import (
+    Stored,
+    Subject,
+    found,
+    log_in,
+    open_data_encryption_key,
+    open_derivation,
+    open_key_encryption_key,
+    open_keypair,
+)
+from strongroom.client.pins import Pins, PinStore
+from strongroom.client.progress import STEPS, ProgressCallback, Reporter
+from strongroom.client.storing import KeyStoring
+from strongroom.client.vaulting import VaultAccess
+from strongroom.crypto.derivation import DerivationArtefacts
+from strongroom.crypto.formats import Mode
+from strongroom.crypto.login_secret import derive_login_secret
+from strongroom.crypto.names import account_tag, canonical_username
+from strongroom.crypto.passphrases import AccountSecret, exact_passphrase, passphrase_for_pdk
+from strongroom.crypto.secret import Secret
+from strongroom.wire.refusal import Refusal
+
+T = TypeVar("T")
+
+DEFAULT_ITERATIONS: Final = 1_000_000
+_LOGIN_ITERATIONS: Final = 600_000
+
+# An earlier attempt of ours may have used the token or taken the name: the login secret tells.
+_PERHAPS_OURS: Final = frozenset(
+    {
+        Refusal.admission_token_used.code,
+        Refusal.admission_token_expired.code,
+        Refusal.admission_token_invalid.code,
+        Refusal.username_taken.code,
+    }
+)
+
+
+def issue_admission_token(connection: Connection) -> Conversation[str]:
+    """An admission token for one registration, issued with the provider API key."""
+    token = yield from PlainCalls(connection).issue_admission_token()
+    if token.used:
+        raise ProtocolViolation("a new admission token is used already")
+    return header_safe(token.token_value, "admission token").reveal()
+
+
+def register(
+    connection: Connection,
+    username: str,
+    passphrase: str,
+    *,
+    admission_token: str | None = None,
+    vault_admission_token: str | None = None,
+    account_secret: AccountSecret | None = None,
+    iterations: int = DEFAULT_ITERATIONS,
+    progress: ProgressCallback | None = None,
+) -> Conversation[OpenAccount]:
+    """All eleven steps. Interrupted anywhere, the same call again finishes without a lost or a second key."""
+    canonical_username(username)
+    DerivationArtefacts.generate(iterations).check_strict()  # our own parameters are held to the bounds, too
+    calls = PlainCalls(connection)
+    reporter = Reporter(progress or connection.progress)
+    store = PinStore(connection.state_dir, connection.realm, username)
+    known: Pins | None = yield Work(store.load)
+    login = yield from reporter.work(
+        partial(derive_login_secret, passphrase, username, connection.realm, account_secret),
+        "Derive the login secret",
+        iterations=_LOGIN_ITERATIONS,
+    )
+    with reporter.step(1, STEPS[0]):
+        token = admission_token or (yield from issue_admission_token(connection))
+    with reporter.step(2, STEPS[1]):
+        refusal = yield from _create_user(calls, token, username, login)
+        if refusal is None and known is not None:
+            raise RollbackDetected("it was registered before and is gone")
+    with reporter.step(3, STEPS[2]):
+        try:
+            session = yield from log_in(calls, username, login)
+        except InvalidCredentials as invalid:
+            raise (refusal or invalid) from None
+    subject = Subject(
+        connection=connection,
+        calls=calls,
+        reporter=reporter,
+        username=username,
+        account=account_tag(username),
+        session=session,
+        mode=Mode.STRICT,
+    )
+    secret = Secret(passphrase_for_pdk(passphrase, account_secret))
+    storing = KeyStoring(subject, secret, iterations=iterations, fresh=refusal is None, known=known is not None)
+    with reporter.step(4, STEPS[3]):
+        derived = yield from storing.derivation()
+    with reporter.step(5, STEPS[4]):
+        keyring, kek_record = yield from storing.key_encryption_key(derived)
+    with reporter.step(6, STEPS[5]):
+        dek_records = yield from storing.data_encryption_keys(keyring)
+    with reporter.step(7, STEPS[6]):
+        keypair_record = yield from storing.vault_keypair(keyring)
+    vault = VaultAccess(connection, calls, reporter, keyring, Mode.STRICT)
+    yield from _enter_vault(subject, vault, vault_admission_token)
+    stored = Stored(derived, kek_record, dek_records, keypair_record)
+    with reporter.step(None, "Read everything back"):
+        yield from storing.read_back(stored)
+    return (yield from opened(subject, keyring, vault, store, stored, known))
+
+
+def _create_user(
+    calls: PlainCalls, token: str, username: str, login: Secret[str]
+) -> Conversation[ServiceRefused | None]:
+    """None if the user is new; otherwise the refusal to fall back on if logging in fails as well."""
+    try:
+        user = yield from calls.create_user(token, username, login.reveal())
+    except ServiceRefused as refusal:
+        if refusal.code not in _PERHAPS_OURS:
+            raise
+        return refusal
+    if user.username != username:
+        raise ProtocolViolation("the user was created under another name")
+    return None
+
+
+def _enter_vault(subject: Subject, vault: VaultAccess, admission_token: str | None) -> Conversation[None]:
+    """Steps 8 to 11; where the vault account exists, its creation becomes a login."""
+    reporter, calls = subject.reporter, subject.calls
+    with reporter.step(8, STEPS[7]):
+        if admission_token is None:
+            try:
+                answer = yield from calls.read_external_admission_token(subject.session)
+            except ServiceRefused as refusal:
+                if refusal.code != Refusal.vault_account_exists.code:
+                    raise
+            else:
+                admission_token = header_safe(answer.vault_api_admission_token, "vault admission token").reveal()
+    with reporter.step(9, STEPS[8]):
+        if admission_token is None:
+            encrypted = yield from vault.ask_for_session()
+        else:
+            encrypted = yield from vault.create_account(admission_token)
+    with reporter.step(10, STEPS[9]):
+        vault_session = yield from vault.accept(encrypted)
+    with reporter.step(11, STEPS[10]):
+        # The session row is made at first use, so this call is what makes the string good until it expires.
+        yield from calls.list_classification_nodes(vault_session, page=1, per=1)
+
+
+def unlock(
+    connection: Connection,
+    username: str,
+    passphrase: str,
+    *,
+    account_secret: AccountSecret | None = None,
+    compat: bool = False,
+    progress: ProgressCallback | None = None,
+) -> Conversation[OpenAccount]:
+    """Open an account from name and passphrase alone.
+
+    `compat` opens accounts of other ports: it sends the raw passphrase at login, as they did, and accepts unbound
+    values and low iteration counts. It is never chosen by itself.
+    """
+    canonical_username(username)
+    mode = Mode.COMPAT if compat else Mode.STRICT
+    calls = PlainCalls(connection)
+    reporter = Reporter(progress or connection.progress)
+    store = PinStore(connection.state_dir, connection.realm, username)
+    known: Pins | None = yield Work(store.load)
+    exact = compat and account_secret is None
+    secret = Secret(exact_passphrase(passphrase) if exact else passphrase_for_pdk(passphrase, account_secret))
+    if compat:
+        login = Secret(secret.reveal().decode())
+    else:
+        login = yield from reporter.work(
+            partial(derive_login_secret, passphrase, username, connection.realm, account_secret),
+            "Derive the login secret",
+            iterations=_LOGIN_ITERATIONS,
+        )
+    with reporter.step(None, "Log in"):
+        try:
+            session = yield from log_in(calls, username, login)
+        except InvalidCredentials as refusal:
+            raise UnlockRefused(connection.realm) from refusal
+    subject = Subject(
+        connection=connection,
+        calls=calls,
+        reporter=reporter,
+        username=username,
+        account=account_tag(username),
+        session=session,
+        mode=mode,
+    )
+    with reporter.step(None, "Open the key encryption key"):
+        artefact = _needed((yield from found(calls.read_passphrase_derivation_artefact(session))), known)
+        derived = yield from open_derivation(subject, secret, artefact)
+        kek_record = _needed((yield from found(calls.read_key_encryption_key(session))), known)
+        keyring = open_key_encryption_key(subject, derived, kek_record)
+    with reporter.step(None, "Open the data encryption keys"):
+        listing = yield from calls.list_data_encryption_keys(session)
+        for record in listing.data_encryption_keys:
+            keyring.add(open_data_encryption_key(connection, keyring, record, mode))
+    with reporter.step(None, "Open the keypair tagged vault"):
+        keypair_record = yield from found(calls.read_keypair_by_external_identifier(session, VAULT_TAG))
+        if mode is Mode.STRICT:
+            _needed(keypair_record, known)
+        if keypair_record is not None:
+            keyring.take_vault_keypair(
+                (yield from open_keypair(connection, reporter, keyring, keypair_record, VAULT_TAG, mode))
+            )
+    stored = Stored(derived, kek_record, tuple(listing.data_encryption_keys), keypair_record)
+    vault = VaultAccess(connection, calls, reporter, keyring, mode)
+    return (yield from opened(subject, keyring, vault, store, stored, known))
+
+
+def _needed(record: T | None, known: Pins | None) -> T:
+    if record is not None:
+        return record
+    if known is not None:
+        raise RollbackDetected("a part of it is missing")
+    raise RegistrationIncomplete

@@ -1,0 +1,105 @@
+"""Access to the vault: its account, and session strings that only this user's private key can read."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from strongroom.client.calls import PlainCalls
+from strongroom.client.connection import Connection
+from strongroom.client.conversation import Conversation
+from strongroom.client.errors import ServiceRefused, SessionExpired, SessionRefused
+from strongroom.client.keyring import Keyring
+from strongroom.client.progress import Reporter
+from strongroom.crypto.errors import CryptoError
+from strongroom.crypto.formats import Mode
+from strongroom.crypto.secret import Secret
+from strongroom.crypto.vault_session import open_vault_session
+from strongroom.wire.refusal import Refusal
+
+T = TypeVar("T")
+
+# Every refused string may be a probe of the private key: after these the account object asks no more.
+_REFUSALS_ALLOWED: Final = 3
+
+# The vault account of this key is there already: the answer to its creation was lost.
+_ACCOUNT_EXISTS: Final = frozenset(
+    {Refusal.admission_token_used.code, Refusal.public_key_taken.code, Refusal.vault_account_exists.code}
+)
+
+
+class VaultAccess:
+    """The vault session of one account: obtained when first needed, renewed once when it has expired."""
+
+    def __init__(
+        self, connection: Connection, calls: PlainCalls, reporter: Reporter, keyring: Keyring, mode: Mode
+    ) -> None:
+        self._connection = connection
+        self._calls = calls
+        self._reporter = reporter
+        self._keyring = keyring
+        self._mode = mode
+        self._session: Secret[str] | None = None
+        self._refused = 0
+
+    def __repr__(self) -> str:
+        return f"VaultAccess({self._connection!r})"
+
+    def create_account(self, admission_token: str) -> Conversation[str]:
+        """Create the vault user, or log in where it exists; returns the encrypted session string."""
+        try:
+            created = yield from self._calls.create_vault_user(
+                self._keyring.vault_keypair.public_key.pem, admission_token
+            )
+        except ServiceRefused as refusal:
+            if refusal.code not in _ACCOUNT_EXISTS:
+                raise
+            return (yield from self._log_in_instead(refusal))
+        return created.encrypted_session_authentication_string
+
+    def _log_in_instead(self, refusal: ServiceRefused) -> Conversation[str]:
+        try:
+            return (yield from self.ask_for_session())
+        except ServiceRefused:
+            # The key opens no vault account either, so the first answer was the telling one.
+            raise refusal from None
+
+    def ask_for_session(self) -> Conversation[str]:
+        """The encrypted session string of a login with the public key (spec: vault 11)."""
+        if self._refused >= _REFUSALS_ALLOWED:
+            raise SessionRefused
+        session = yield from self._calls.create_vault_session(self._keyring.vault_keypair.public_key.pem)
+        return session.encrypted_session_authentication_string
+
+    def accept(self, encrypted: str) -> Conversation[Secret[str]]:
+        """Decrypt and check a session string before anything of it can leave (`SessionRefused`)."""
+        private_key = self._keyring.vault_keypair.private_key
+        try:
+            session = yield from self._reporter.work(
+                lambda: open_vault_session(private_key, encrypted, realm=self._connection.realm, mode=self._mode),
+                "Decrypt the session string",
+            )
+        except CryptoError:
+            self._refused += 1
+            raise SessionRefused from None
+        self._session = session
+        return session
+
+    def use(self, call: Callable[[Secret[str]], Conversation[T]]) -> Conversation[T]:
+        """Make a vault call that may be repeated, with a fresh session string if the one at hand has expired."""
+        if self._session is not None:
+            try:
+                return (yield from call(self._session))
+            except SessionExpired:
+                self._session = None
+        encrypted = yield from self.ask_for_session()
+        session = yield from self.accept(encrypted)
+        return (yield from call(session))
+
+    def log_out(self) -> Conversation[None]:
+        """End the session, if there is one."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        try:
+            yield from self._calls.delete_vault_session(session)
+        except SessionExpired:
+            return

@@ -72,14 +72,17 @@ class Driver:
 
 
 async def _compute(work: Work) -> Any:
+    if work.tick is None:
+        return await asyncio.to_thread(work.function)
     started = time.perf_counter()
     task = asyncio.ensure_future(asyncio.to_thread(work.function))
-    while work.tick is not None:
-        done, _ = await asyncio.wait({task}, timeout=TICK)
-        if done:
-            break
-        work.tick(time.perf_counter() - started)
-    return await task
+    try:
+        while not (await asyncio.wait({task}, timeout=TICK))[0]:
+            work.tick(time.perf_counter() - started)
+        return task.result()
+    finally:
+        # A cancelled caller does not wait; what the thread still computes is dropped.
+        task.cancel()
 
 
 @final

@@ -1,9 +1,8 @@
 """The single calls: every endpoint as one method that takes plain values and returns the record of the contract."""
 
-import re
 from typing import Final, TypeAlias
 
-from strongroom.client.connection import Connection
+from strongroom.client.connection import Connection, presentable
 from strongroom.client.conversation import (
     Awaiting,
     AwaitingDriver,
@@ -13,7 +12,7 @@ from strongroom.client.conversation import (
     Plain,
     exposed,
 )
-from strongroom.client.errors import ConfigurationRefused, ProtocolViolation
+from strongroom.client.errors import ProtocolViolation
 from strongroom.crypto.secret import Secret
 from strongroom.wire import keystore, system, vault
 from strongroom.wire.endpoint import Endpoint
@@ -25,14 +24,9 @@ KEYSTORE: Final = {endpoint.name: endpoint for endpoint in keystore.ENDPOINTS}
 VAULT: Final = {endpoint.name: endpoint for endpoint in vault.ENDPOINTS}
 SYSTEM: Final = {endpoint.name: endpoint for endpoint in system.ENDPOINTS}
 
-_VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}\Z")
-
 
 def _secret(session: SessionString) -> Secret[str]:
-    text = session if isinstance(session, str) else session.reveal()
-    if not _VISIBLE.match(text):
-        raise ConfigurationRefused("a session string is printable ASCII without spaces")
-    return Secret(text)
+    return presentable(session if isinstance(session, str) else session.reveal())
 
 
 class Calls:

@@ -29,7 +29,7 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 BODY_LIMIT: Final = 16 * 1024 * 1024
 _VAULT_PATHS: Final = "/vault/"
-_VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}\Z")
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
 _SECONDS: Final = re.compile(r"[0-9]{1,6}\Z")
 
 
@@ -159,16 +159,19 @@ def _credential(value: str | None) -> Secret[str] | None:
     if not value:
         return None
     # A line break here would let a setting write headers of its own.
-    if not _VISIBLE.match(value):
-        raise ConfigurationRefused("a key is printable ASCII without spaces")
+    return presentable(value)
+
+
+def presentable(value: str) -> Secret[str]:
+    """A credential the caller handed in, fit to stand in a header or body; else `ConfigurationRefused`."""
+    if not is_presentable(value):
+        raise ConfigurationRefused("a key, token or session string is printable ASCII without spaces")
     return Secret(value)
 
 
-def header_safe(text: str, what: str) -> Secret[str]:
-    """A string the service chose, checked before it may stand in a header or body of ours."""
-    if not _VISIBLE.match(text):
-        raise ProtocolViolation(f"the {what} is not printable ASCII")
-    return Secret(text)
+def is_presentable(text: str) -> bool:
+    """At most 1,024 visible ASCII characters."""
+    return _VISIBLE.fullmatch(text) is not None
 
 
 def _parameters(query: msgspec.Struct) -> str:

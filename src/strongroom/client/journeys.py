@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from strongroom.client.calls import PlainCalls
-from strongroom.client.connection import Connection, header_safe
+from strongroom.client.connection import Connection, is_presentable, presentable
 from strongroom.client.conversation import Conversation, Work
 from strongroom.client.errors import (
     InvalidCredentials,
@@ -63,7 +63,9 @@ def issue_admission_token(connection: Connection) -> Conversation[str]:
     token = yield from PlainCalls(connection).issue_admission_token()
     if token.used:
         raise ProtocolViolation("a new admission token is used already")
-    return header_safe(token.token_value, "admission token").reveal()
+    if not is_presentable(token.token_value):
+        raise ProtocolViolation("an admission token is not printable ASCII")
+    return token.token_value
 
 
 def register(
@@ -90,9 +92,11 @@ def register(
         iterations=_LOGIN_ITERATIONS,
     )
     with reporter.step(1, STEPS[0]):
-        token = admission_token or (yield from issue_admission_token(connection))
+        if admission_token is None:
+            admission_token = yield from issue_admission_token(connection)
+        token = presentable(admission_token)
     with reporter.step(2, STEPS[1]):
-        refusal = yield from _create_user(calls, token, username, login)
+        refusal = yield from _create_user(calls, token.reveal(), username, login)
         if refusal is None and known is not None:
             raise RollbackDetected("it was registered before and is gone")
     with reporter.step(3, STEPS[2]):
@@ -153,7 +157,9 @@ def _enter_vault(subject: Subject, vault: VaultAccess, admission_token: str | No
                 if refusal.code != Refusal.vault_account_exists.code:
                     raise
             else:
-                admission_token = header_safe(answer.vault_api_admission_token, "vault admission token").reveal()
+                admission_token = answer.vault_api_admission_token
+                if not is_presentable(admission_token):
+                    raise ProtocolViolation("an admission token is not printable ASCII")
     with reporter.step(9, STEPS[8]):
         if admission_token is None:
             encrypted = yield from vault.ask_for_session()

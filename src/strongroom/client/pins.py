@@ -85,14 +85,18 @@ class PinStore:
             raise StateFileUnreadable("is damaged: remove it only if you know why") from None
 
     def advance(self, seen: Pins) -> None:
-        """Check `seen` against the file once more and put it in its place: mode 0600, old or new after a crash."""
+        """Remember `seen`, which was checked already: mode 0600, the old or the new state after a crash."""
         if self._path is None:
             return
         known = self.load()
+        if known is not None:
+            # Another process of this machine may have seen more meanwhile; nothing it remembers is given up.
+            if known.generation > seen.generation:
+                return
+            keys = {*known.data_encryption_keys, *seen.data_encryption_keys}
+            seen = msgspec.structs.replace(seen, data_encryption_keys=tuple(sorted(keys)))
         if known == seen:
             return
-        if known is not None:
-            known.check(seen)
         directory = self._path.parent
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)

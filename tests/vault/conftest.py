@@ -1,12 +1,14 @@
 """A vault on a real store, with a key store that remembers what was claimed."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.rsa4096 import PrivateKey
 from strongroom.server import ids
 from strongroom.server.clock import MovableClock
@@ -18,7 +20,13 @@ from strongroom.vault import session
 from strongroom.vault.api import VaultApi
 from strongroom.vault.area import Vault
 from strongroom.wire.refusal import Refusal, Refused
-from strongroom.wire.vault import CreateVaultSession, CreateVaultUser, NewVaultUser, VaultUserResponse
+from strongroom.wire.vault import (
+    CreateVaultSession,
+    CreateVaultUser,
+    IssueExternalAdmissionToken,
+    NewVaultUser,
+    VaultUserResponse,
+)
 
 KEYS = Path(__file__).parents[1] / "keys"
 PROVIDER = b"\x01" * 16
@@ -52,18 +60,20 @@ class World:
     api: VaultApi
     clock: MovableClock
     keystore: Keystore
+    provider_id: bytes = PROVIDER
+    other_provider_id: bytes = OTHER_PROVIDER
     private_keys: dict[str, PrivateKey] = field(default_factory=dict)
     subscription: Subscription = field(default_factory=lambda: Subscription(PROVIDER, b"\x03" * 16, False))
     other_subscription: Subscription = field(default_factory=lambda: Subscription(OTHER_PROVIDER, b"\x04" * 16, False))
+
+    def public_pem(self, name: str) -> str:
+        return public_pem(name)
 
     async def token(self, provider_id: bytes = PROVIDER) -> str:
         answer = await self.api.issue_admission_token(Provider(provider_id, b"\x05" * 16), None)
         return answer.admission_token.token_value
 
     async def external_token(self, keystore_user_id: bytes, name: str | None = None) -> str:
-        from strongroom.crypto.public_keys import PublicKey
-        from strongroom.wire.vault import IssueExternalAdmissionToken
-
         fingerprint = None if name is None else PublicKey.parse(public_pem(name)).fingerprint
         request = IssueExternalAdmissionToken(ids.to_text(PROVIDER), ids.to_text(keystore_user_id), fingerprint)
         return (await self.api.issue_external_admission_token(Service(), request)).token_value
@@ -96,11 +106,19 @@ class World:
 
         return await self.vault.store.write(change)
 
-    async def refused(self, sent: object) -> Refusal:
+    async def refused(self, sent: Awaitable[object]) -> Refusal:
         """The refusal of a call that has to be refused."""
         with pytest.raises(Refused) as caught:
-            await sent  # type: ignore[misc]  # any awaitable, whatever it gives
+            await sent
         return caught.value.refusal
+
+    async def outcomes(self, sent: Iterable[Awaitable[object]]) -> list[object]:
+        """Run at the same time; of each its refusal, or what it gave."""
+        results = await asyncio.gather(*sent, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException) and not isinstance(result, Refused):
+                raise result
+        return [result.refusal if isinstance(result, Refused) else result for result in results]
 
 
 @pytest.fixture

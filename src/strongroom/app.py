@@ -10,7 +10,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TextIO
 
-from strongroom import __version__
 from strongroom.access import providers, sandbox, subscriptions
 from strongroom.crypto.names import canonical_realm
 from strongroom.keystore import maintenance as keystore_maintenance
@@ -35,6 +34,7 @@ from strongroom.vault import session as vault_session
 from strongroom.vault.api import VaultApi
 from strongroom.vault.area import ClaimAdmissionToken, Vault
 from strongroom.vault.importing import ensure_shipped
+from strongroom.version import __version__
 from strongroom.wire import keystore as keystore_wire
 from strongroom.wire import system as system_wire
 from strongroom.wire import vault as vault_wire

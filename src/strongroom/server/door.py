@@ -235,8 +235,9 @@ def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[bytes, str]:
 def _authorization(headers: dict[bytes, str]) -> str:
     """The credential, sent bare or as `Bearer ...`."""
     value = headers.get(b"authorization", "").strip()
-    if value[:7].lower() == "bearer ":
-        value = value[7:].strip()
+    scheme, _, rest = value.partition(" ")
+    if scheme.lower() == "bearer":
+        value = rest.strip()
     if not value:
         raise Refused(Refusal.authorization_missing)
     return value

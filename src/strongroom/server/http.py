@@ -66,6 +66,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._head_is_whole()
+        self._unread_bytes = 0
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
@@ -79,7 +80,7 @@ class Protocol(HttpToolsProtocol):
 
     def _expect_head(self) -> None:
         self._head_is_whole()
-        self._head_bytes = self._unread_bytes = 0
+        self._head_bytes = 0
         self._deadline = self.loop.call_later(self.header_timeout, self._too_late)
 
     def _head_is_whole(self) -> None:

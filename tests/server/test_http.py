@@ -1,0 +1,113 @@
+"""The HTTP server on a real socket: deadlines, caps, smuggling, graceful end."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from strongroom.app import Application
+from strongroom.server.http import MAX_HEAD_BYTES, Server, bind
+from strongroom.server.settings import load
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def address(tmp_path: Path) -> AsyncIterator[tuple[str, int]]:
+    listener = bind("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    settings = load(
+        {},
+        {
+            "data": str(tmp_path),
+            "port": str(port),
+            "access_log": "off",
+            "header_timeout": "1",
+            "body_timeout": "1",
+            "connections": "20",
+        },
+    )
+    listening = asyncio.Event()
+    server = Server(Application(settings), settings, listening.set)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the signals are pytest's
+    task = asyncio.create_task(server.serve([listener]))
+    await asyncio.wait_for(listening.wait(), 20)
+    yield "127.0.0.1", port
+    server.should_exit = True
+    await asyncio.wait_for(task, 20)
+    listener.close()
+
+
+async def exchange(address: tuple[str, int], sent: bytes, *, wait: float = 5) -> bytes:
+    """Send bytes on a new connection; everything that comes back until the other side closes."""
+    reader, writer = await asyncio.open_connection(*address)
+    try:
+        writer.write(sent)
+        await writer.drain()
+        return await asyncio.wait_for(reader.read(-1), wait)
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+def code(answer: bytes) -> str:
+    """The refusal code of a raw answer, which has to be a problem document."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"application/problem+json" in head.lower()
+    found: str = json.loads(body)["code"]
+    return found
+
+
+async def test_a_plain_request_is_answered(address: tuple[str, int]) -> None:
+    answer = await exchange(address, b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b'{"status":"ok"}')
+    assert b"server:" not in answer.lower()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"NONSENSE\r\n\r\n",
+        b"\x16\x03\x01\x02\x00",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHo st: x\r\n\r\n",
+    ],
+)
+async def test_what_is_no_http_is_answered_400_and_closed(address: tuple[str, int], sent: bytes) -> None:
+    answer = await exchange(address, sent)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert code(answer) == "malformed_request"
+
+
+async def test_an_endless_header_is_answered_431(address: tuple[str, int]) -> None:
+    many = b"".join(b"X-%d: y\r\n" % number for number in range(4000))
+    answer = await exchange(address, b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + many)
+    assert code(answer) == "headers_too_large"
+    one = b"GET /healthz HTTP/1.1\r\nX: " + b"y" * (MAX_HEAD_BYTES * 20)
+    assert code(await exchange(address, one)) == "headers_too_large"
+
+
+async def test_a_header_that_trickles_is_answered_408(address: tuple[str, int]) -> None:
+    answer = await exchange(address, b"GET /healthz HTTP/1.1\r\nHost:")
+    assert code(answer) == "request_timeout"
+
+
+async def test_an_idle_connection_is_closed_without_a_word(address: tuple[str, int]) -> None:
+    assert await exchange(address, b"") == b""
+
+
+async def test_more_connections_than_allowed_are_answered_503(address: tuple[str, int]) -> None:
+    held = [await asyncio.open_connection(*address) for _ in range(20)]
+    try:
+        assert code(await exchange(address, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")) == "unavailable"
+    finally:
+        for _, writer in held:
+            writer.close()

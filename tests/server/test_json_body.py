@@ -1,0 +1,136 @@
+"""Request bodies: what is acceptable JSON, and how a wrong field is named."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strongroom.server.json_body import MAX_DEPTH, decode, decode_query
+from strongroom.wire.keystore import CreateUser, StoreKeypair
+from strongroom.wire.paging import Paging
+from strongroom.wire.refusal import Refusal, Refused
+from strongroom.wire.vault import CreateVaultUser
+
+GOOD = {"admission_token": "t", "username": "u", "passphrase": "p"}
+
+
+def refusal_of(body: bytes) -> Refused:
+    with pytest.raises(Refused) as caught:
+        decode(body, CreateUser)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"\xff\xfe{}",
+        b"\xef\xbb\xbf{}",
+        '{"username":"é"}'.encode("latin-1"),
+        '{"username":"u"}'.encode("utf-16"),
+        b'{"username":"a","username":"b"}',
+        b'{"x":{"y":1,"y":2}}',
+        b'{"x":NaN}',
+        b'{"x":Infinity}',
+        b'{"x":-Infinity}',
+        b'{"x":1e999}',
+        b'{"x":' + b"9" * 5000 + b"}",
+        b'{"x":18446744073709551616}',
+        b'{"x":-9223372036854775809}',
+        b'{"username":"\\u0000"}',
+        b'{"username":"\\ud800"}',
+        b'{"\\ud800":1}',
+        b'{"x":["\\udc00\\ud800"]}',
+        b'{"x":"\x00"}',
+        b"[" * 100_000,
+        b'{"x":' * 100_000,
+        b'{"x":' + b"[" * MAX_DEPTH + b"]" * MAX_DEPTH + b"}",
+        b"{} {}",
+        b"{'x':1}",
+        b'{"x":1,}',
+        b'{"x":01}',
+    ],
+)
+def test_what_is_not_acceptable_json_is_refused(body: bytes) -> None:
+    assert refusal_of(body).refusal is Refusal.malformed_json
+
+
+def test_the_deepest_body_that_is_taken() -> None:
+    nested: Any = {}
+    for _ in range(MAX_DEPTH - 2):
+        nested = [nested]
+    body = json.dumps(GOOD | {"unknown": nested}).encode()
+    assert decode(body, CreateUser) == CreateUser("t", "u", "p")
+    deeper = json.dumps(GOOD | {"unknown": [nested]}).encode()
+    assert refusal_of(deeper).refusal is Refusal.malformed_json
+
+
+def test_brackets_inside_strings_are_not_depth() -> None:
+    body = json.dumps(GOOD | {"username": "[{" * 100 + '\\"['}).encode()
+    assert decode(body, CreateUser) == CreateUser("t", "[{" * 100 + '\\"[', "p")
+
+
+def test_a_surrogate_pair_is_a_character() -> None:
+    assert decode(b'{"admission_token":"t","username":"\\ud83d\\ude00","passphrase":"p"}', CreateUser) == CreateUser(
+        "t", "😀", "p"
+    )
+
+
+def test_unknown_fields_are_ignored() -> None:
+    assert decode(json.dumps(GOOD | {"role": "admin", "n": 2**63}).encode(), CreateUser) == CreateUser("t", "u", "p")
+
+
+def test_a_missing_field_is_named() -> None:
+    refused = refusal_of(b'{"admission_token":"t","username":"u"}')
+    assert refused.refusal is Refusal.validation_failed
+    assert [(fault.error, fault.pointer) for fault in refused.faults] == [("field_missing", "/passphrase")]
+
+
+@pytest.mark.parametrize("value", [1, 1.5, True, None, [], {}])
+def test_a_wrong_type_is_named_without_the_value(value: Any) -> None:
+    refused = refusal_of(json.dumps(GOOD | {"username": value}).encode())
+    assert refused.refusal is Refusal.validation_failed
+    assert refused.faults[0].pointer == "/username"
+
+
+def test_a_wrong_type_in_a_list_is_named_by_its_place() -> None:
+    body = {"encrypted_serialized_key": "x", "public_key": "y", "external_identifiers": ["a", 2]}
+    with pytest.raises(Refused) as caught:
+        decode(json.dumps(body).encode(), StoreKeypair)
+    assert caught.value.faults[0].pointer == "/external_identifiers/1"
+
+
+def test_a_body_may_come_wrapped_or_flat() -> None:
+    fields = {"public_key": "k", "admission_token": "t"}
+    wrapped = decode(json.dumps({"user": fields}).encode(), CreateVaultUser, "user")
+    assert decode(json.dumps(fields).encode(), CreateVaultUser, "user") == wrapped
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "", "1.5", "201", "9" * 5000])
+def test_a_page_size_outside_its_bounds_is_refused(value: str) -> None:
+    with pytest.raises(Refused) as caught:
+        decode_query({"per": value}, Paging)
+    assert caught.value.refusal is Refusal.validation_failed
+    assert caught.value.faults[0].pointer == "/per"
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(), values, max_size=5) | values | st.binary())
+def test_any_body_is_decoded_or_refused(value: Any) -> None:
+    body = value if isinstance(value, bytes) else json.dumps(value).encode()
+    try:
+        decode(body, CreateUser)
+    except Refused as refused:
+        assert refused.refusal in (Refusal.malformed_json, Refusal.validation_failed)  # noqa: PT017

@@ -49,6 +49,8 @@ def _read_entries(lines: list[str], compat: bool, mode: Mode) -> dict[str, Scala
         lines = lines[1:]
     elif not compat:
         raise MalformedArtefacts
+    if not lines:
+        raise MalformedArtefacts
     fields: dict[str, Scalar] = {}
     position = 0
     while position < len(lines):

@@ -137,8 +137,8 @@ def _written_anew(source: bytes) -> tuple[bytes, str]:
         # The header tells the size: nothing is decoded before it is known to be small.
         if max(picture.size) > MAX_SIDE:
             raise ImageRefused("the picture has more than 2048 x 2048 pixels")
-        file_format = picture.format
-        assert file_format is not None
+        # Cameras hide further pictures behind a JPEG; the first one is all we take.
+        file_format = "JPEG" if picture.format in ("JPEG", "MPO") else str(picture.format)
         upright = ImageOps.exif_transpose(picture)
         mode = "RGBA" if upright.has_transparency_data and file_format != "JPEG" else "RGB"
         pixels = Pictures.new(mode, upright.size)

@@ -115,6 +115,23 @@ async def test_parallel_requests_replace_an_expired_external_token_once(world: "
     assert await world.rows("SELECT COUNT(*) FROM admission_tokens") == [(1,)]
 
 
+async def test_a_replacement_that_comes_late_replaces_nothing(world: "World") -> None:
+    token = await world.external_token(USER)
+    for stale in (b"", tokens.digest("the token before")):
+        replaced = await world.run(
+            admission_tokens.REPLACE_EXTERNAL,
+            keystore_user_id=USER,
+            provider_id=world.provider_id,
+            admission_token_id=b"\x00" * 16,
+            token_hash=b"\x00" * 32,
+            secret_key_id=0,
+            expires_at=1,
+            replaced_hash=stale,
+        )
+        assert replaced == 0
+    assert await world.external_token(USER) == token
+
+
 async def test_the_external_token_and_its_use_at_once(world: "World") -> None:
     token = await world.external_token(USER)
     results = await world.outcomes([world.create_user("ada", token), *(world.external_token(USER) for _ in range(16))])

@@ -1,6 +1,7 @@
 """The listing of classification nodes: filters, pages, order, and one node with its parent."""
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -129,6 +130,18 @@ async def test_image_addresses_come_from_the_setting(world: "World") -> None:
     await ensure_shipped(vault.store, 1)
     nodes = (await classification_nodes.list_nodes(vault, ClassificationNodeQuery())).classification_nodes
     assert all(node.image.startswith("https://vault.example/base/vault/global/images/") for node in nodes)
+
+
+async def test_schemes_are_counted(world: "World") -> None:
+    nodes = await listed(world)
+    counted = await world.vault.store.read(classification_nodes.schemes)
+    assert counted == sorted(Counter(node.scheme for node in nodes).items())
+
+
+async def test_a_change_shows_at_once(world: "World") -> None:
+    await listed(world)
+    await world.run("UPDATE classification_nodes SET label = 'Beasts' WHERE name = 'pets'")
+    assert {node.label for node in await listed(world, by_name="pets")} == {"Beasts"}
 
 
 # Names and fragments out of few characters, so that they often meet.

@@ -1,6 +1,7 @@
 """Classification nodes: tags organised into schemes, each scheme a tree."""
 
 import re
+from functools import lru_cache
 
 from strongroom.server import ids
 from strongroom.server.db import Row, Transaction, Value
@@ -21,6 +22,8 @@ _COLUMNS = "node_id, background_color, description, image_id, label, name, ordin
 LIST = f"SELECT {_COLUMNS} FROM classification_nodes{{where}} ORDER BY scheme, ordinal, node_id"  # noqa: S608  # constants
 
 COUNT = "SELECT COUNT(*) FROM classification_nodes{where}"
+
+COUNT_BY_SCHEME = "SELECT scheme, COUNT(*) FROM classification_nodes GROUP BY scheme ORDER BY scheme"
 
 PAGE = " LIMIT :limit OFFSET :offset"
 
@@ -63,7 +66,9 @@ async def list_nodes(vault: Vault, query: ClassificationNodeQuery) -> Classifica
         return rows, count[0]
 
     rows, total_count = await vault.store.read(find)
-    return ClassificationNodesResponse([_node(vault, row) for row in rows], PagingMeta.of(query, total_count))
+    return ClassificationNodesResponse(
+        [_node(vault.public_url, row) for row in rows], PagingMeta.of(query, total_count)
+    )
 
 
 async def read(vault: Vault, node_id: str) -> PlacedClassificationNode:
@@ -83,7 +88,7 @@ async def read(vault: Vault, node_id: str) -> PlacedClassificationNode:
         id=ids.to_text(identifier),
         background_color=background_color,
         description=description,
-        image=images.url(vault, image_id),
+        image=images.url(vault.public_url, image_id),
         label=label,
         name=name,
         ordinal=ordinal,
@@ -92,13 +97,20 @@ async def read(vault: Vault, node_id: str) -> PlacedClassificationNode:
     )
 
 
-def _node(vault: Vault, row: Row) -> ClassificationNode:
+async def schemes(tx: Transaction) -> list[tuple[str, int]]:
+    """Every scheme with its number of nodes, by name."""
+    return [(scheme.decode(), nodes) for scheme, nodes in await tx.all(COUNT_BY_SCHEME)]
+
+
+# The same rows come with every listing. The record follows from the row alone, so a kept one is never stale.
+@lru_cache(maxsize=2048)
+def _node(public_url: str, row: Row) -> ClassificationNode:
     node_id, background_color, description, image_id, label, name, ordinal, scheme = row
     return ClassificationNode(
         id=ids.to_text(node_id),
         background_color=background_color,
         description=description,
-        image=images.url(vault, image_id),
+        image=images.url(public_url, image_id),
         label=label,
         name=name,
         ordinal=ordinal,

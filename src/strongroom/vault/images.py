@@ -63,8 +63,8 @@ class Image:
         )
 
 
-def url(vault: Vault, image_id: bytes) -> str:
-    return f"{vault.public_url}/vault/global/images/{ids.to_text(image_id)}"
+def url(public_url: str, image_id: bytes) -> str:
+    return f"{public_url}/vault/global/images/{ids.to_text(image_id)}"
 
 
 async def read(vault: Vault, image_id: str) -> Content:

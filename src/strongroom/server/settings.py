@@ -116,6 +116,14 @@ def load(environment: Mapping[str, str], given: Mapping[str, str | None] | None 
     return settings
 
 
+def seconds(name: str, text: str) -> int:
+    """A duration: a number of seconds, or a number with `s`, `m`, `h` or `d`. `SettingsError` names `name`."""
+    found = re.fullmatch(r"(\d{1,9})([smhd]?)", text)
+    if not found:
+        raise SettingsError(f"{name} has to be a duration such as 90s, 30m or 12h")
+    return int(found[1]) * _UNITS[found[2]]
+
+
 def _convert(name: str, kind: str, text: str) -> Any:
     match kind:
         case "path":
@@ -125,10 +133,7 @@ def _convert(name: str, kind: str, text: str) -> Any:
                 raise SettingsError(f"{name} has to be a number")
             return int(text)
         case "duration":
-            found = re.fullmatch(r"(\d{1,9})([smhd]?)", text)
-            if not found:
-                raise SettingsError(f"{name} has to be a duration such as 90s, 30m or 12h")
-            return int(found[1]) * _UNITS[found[2]]
+            return seconds(name, text)
         case "switch":
             if text.lower() not in ("on", "off", "true", "false", "1", "0"):
                 raise SettingsError(f"{name} has to be on or off")

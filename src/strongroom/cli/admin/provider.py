@@ -1,0 +1,94 @@
+"""`strongroom admin provider`: the external parties whose users the service holds."""
+
+import click
+
+from strongroom.access import providers
+from strongroom.cli.admin.common import name_argument, provider_id, show, time_text
+from strongroom.cli.admin.stores import data_option, in_store, make_folder
+from strongroom.cli.output import Failed, json_option, print_json, print_table
+from strongroom.server.db import Store, Transaction
+from strongroom.server.ids import to_text
+
+_policy_choice = click.Choice(providers.LOGIN_POLICIES)
+
+
+@click.group()
+def provider() -> None:
+    """External parties: create, list, set the login policy."""
+
+
+@provider.command()
+@click.argument("name", callback=name_argument)
+@click.option(
+    "--login-policy",
+    type=_policy_choice,
+    default="any",
+    show_default=True,
+    help="derived_only refuses raw passphrases when a user is created.",
+)
+@data_option
+@json_option
+def create(name: str, login_policy: str, data: str | None, as_json: bool) -> None:
+    """Create the provider NAME."""
+    make_folder(data)
+
+    async def work(store: Store, now: int) -> bytes:
+        return await store.write(lambda tx: providers.create(tx, name, now, login_policy))
+
+    try:
+        made = in_store(data, "access", work)
+    except providers.NameTaken:
+        raise Failed("a provider of that name exists") from None
+    record = {"id": to_text(made), "name": name, "login_policy": login_policy}
+    show(record, as_json, "Next: strongroom admin subscription create, and strongroom admin provider-key create.")
+
+
+@provider.command("list")
+@data_option
+@json_option
+def list_all(data: str | None, as_json: bool) -> None:
+    """List all providers."""
+
+    async def work(store: Store, now: int) -> list[providers.ProviderRecord]:
+        return await store.read(providers.list_all)
+
+    records = in_store(data, "access", work)
+    if as_json:
+        print_json(
+            [
+                {
+                    "id": to_text(record.id),
+                    "name": record.name,
+                    "login_policy": record.login_policy,
+                    "created_at": time_text(record.created_at),
+                }
+                for record in records
+            ]
+        )
+    else:
+        rows = [(r.name, r.login_policy, time_text(r.created_at) or "", to_text(r.id)) for r in records]
+        print_table(("NAME", "LOGIN POLICY", "CREATED", "ID"), rows)
+
+
+@provider.command("set-login-policy")
+@click.argument("name", callback=name_argument)
+@click.argument("login_policy", type=_policy_choice)
+@data_option
+@json_option
+def set_login_policy(name: str, login_policy: str, data: str | None, as_json: bool) -> None:
+    """Choose how new users of the provider NAME log in.
+
+    `derived_only` takes login secrets only, so that the service never learns a passphrase; `any` also takes raw
+    passphrases. Users who exist are not touched.
+    """
+
+    async def work(store: Store, now: int) -> bytes:
+        async def change(tx: Transaction) -> bytes:
+            found = await provider_id(tx, name)
+            await providers.set_login_policy(tx, found, login_policy)
+            return found
+
+        return await store.write(change)
+
+    found = in_store(data, "access", work)
+    show({"id": to_text(found), "name": name, "login_policy": login_policy}, as_json, "set")

@@ -1,0 +1,94 @@
+"""`strongroom admin provider-key`: the keys with which a provider issues admission tokens."""
+
+import click
+
+from strongroom.access import providers
+from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
+from strongroom.cli.admin.stores import data_option, in_store
+from strongroom.cli.output import Failed, json_option, print_json, print_table
+from strongroom.server.db import Store, Transaction
+from strongroom.server.ids import to_text
+from strongroom.server.settings import seconds
+
+
+@click.group()
+def provider_key() -> None:
+    """Provider API keys: create, list, revoke."""
+
+
+@provider_key.command()
+@click.argument("provider", callback=name_argument)
+@click.option("--name", default="key", show_default=True, callback=name_argument, help="What to call the key.")
+@data_option
+@json_option
+def create(provider: str, name: str, data: str | None, as_json: bool) -> None:
+    """Create an API key for PROVIDER, printed this once. At most two are active: the old one and its successor."""
+
+    async def work(store: Store, now: int) -> str:
+        async def make(tx: Transaction) -> str:
+            return await providers.create_key(tx, await provider_id(tx, provider), name, now)
+
+        return await store.write(make)
+
+    try:
+        key = in_store(data, "access", work)
+    except providers.TooManyKeys:
+        raise Failed("the provider has two active keys: revoke one first") from None
+    show({"provider": provider, "name": name, "provider_api_key": key}, as_json, ONCE)
+
+
+@provider_key.command("list")
+@click.argument("provider", callback=name_argument)
+@data_option
+@json_option
+def list_of(provider: str, data: str | None, as_json: bool) -> None:
+    """List the API keys of PROVIDER: of each only the beginning and the end."""
+
+    async def work(store: Store, now: int) -> list[providers.ProviderKeyRecord]:
+        async def find(tx: Transaction) -> list[providers.ProviderKeyRecord]:
+            return await providers.keys_of(tx, await provider_id(tx, provider))
+
+        return await store.read(find)
+
+    records = in_store(data, "access", work)
+    if as_json:
+        print_json(
+            [
+                {
+                    "id": to_text(record.id),
+                    "name": record.name,
+                    "hint": record.hint,
+                    "created_at": time_text(record.created_at),
+                    "revoked_at": time_text(record.revoked_at),
+                }
+                for record in records
+            ]
+        )
+    else:
+        rows = [
+            (r.name, r.hint, time_text(r.created_at) or "", time_text(r.revoked_at) or "-", to_text(r.id))
+            for r in records
+        ]
+        print_table(("NAME", "KEY", "CREATED", "REVOKED", "ID"), rows)
+
+
+@provider_key.command()
+@click.argument("provider", callback=name_argument)
+@click.argument("key_id", metavar="ID", callback=id_argument)
+@click.option("--grace", default="0", metavar="DURATION", help="How long the key still works. [default: 0]")
+@data_option
+@json_option
+def revoke(provider: str, key_id: bytes, grace: str, data: str | None, as_json: bool) -> None:
+    """End the API key ID of PROVIDER, at once or after a grace such as 24h."""
+    span = seconds("grace", grace) * 1000
+
+    async def work(store: Store, now: int) -> int:
+        async def end(tx: Transaction) -> int:
+            if not await providers.revoke_key(tx, await provider_id(tx, provider), key_id, now + span):
+                raise Failed("the provider has no such key in force")
+            return now + span
+
+        return await store.write(end)
+
+    at = in_store(data, "access", work)
+    show({"id": to_text(key_id), "revoked_at": time_text(at)}, as_json, "revoked")

@@ -1,0 +1,62 @@
+"""Opens one area's database of a data folder as a guest beside the service."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Coroutine
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import click
+
+from strongroom.cli.output import Failed
+from strongroom.server.db import Store
+from strongroom.server.db.open import open_store
+from strongroom.server.settings import Settings, load
+
+T = TypeVar("T")
+Area: TypeAlias = Literal["access", "vault"]
+
+data_option = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
+
+
+def in_store(data: str | None, area: Area, work: Callable[[Store, int], Coroutine[Any, Any, T]]) -> T:
+    """Run `work` with the area's database and the time now. `Failed` where there is no such database."""
+    settings = load(os.environ, {"data": data})
+    database = settings.access_database if area == "access" else settings.vault_database
+    if database is None:
+        _must_exist(settings, area)
+
+    async def run() -> T:
+        store = open_store(
+            database, settings.data / f"{area}.sqlite", files(f"strongroom.{area}") / "migrations", guest=True
+        )
+        try:
+            return await work(store, time.time_ns() // 1_000_000)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
+
+
+def make_folder(data: str | None) -> None:
+    """What the first start of the service does, so that a provider can be made before it."""
+    settings = load(os.environ, {"data": data})
+    if settings.access_database is None:
+        try:
+            settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise Failed(f"the data folder cannot be made: {error.strerror}") from None
+        _database(settings, "access").touch(mode=0o600)
+
+
+def _database(settings: Settings, area: Area) -> Path:
+    return settings.data / f"{area}.sqlite"
+
+
+def _must_exist(settings: Settings, area: Area) -> None:
+    # Opening would make it: a mistyped folder should be told, not filled.
+    if not _database(settings, area).is_file():
+        hint = "start the service once" if area == "vault" else "start the service once, or create a provider"
+        raise Failed(f"there is no {area} database in the data folder {settings.data}: {hint}")

@@ -1,0 +1,168 @@
+"""`strongroom admin subscription`: who may call at all, by a primary and a secondary key."""
+
+from typing import Any
+
+import click
+
+from strongroom.access import subscriptions
+from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
+from strongroom.cli.admin.stores import data_option, in_store
+from strongroom.cli.output import Failed, json_option, print_json, print_table
+from strongroom.server.db import Store, Transaction
+from strongroom.server.ids import to_text
+from strongroom.server.settings import seconds
+
+_INACTIVE = "The keys open nothing until: strongroom admin subscription activate"
+
+
+@click.group()
+def subscription() -> None:
+    """Subscriptions of a provider and their two keys: create, list, activate, regenerate, cancel."""
+
+
+@subscription.command()
+@click.argument("provider", callback=name_argument)
+@click.option("--name", default="subscription", show_default=True, callback=name_argument, help="What to call it.")
+@click.option("--activate", "at_once", is_flag=True, help="Activate it at once.")
+@data_option
+@json_option
+def create(provider: str, name: str, at_once: bool, data: str | None, as_json: bool) -> None:
+    """Create a subscription for PROVIDER; both keys are printed this once."""
+
+    async def work(store: Store, now: int) -> subscriptions.NewSubscription:
+        async def make(tx: Transaction) -> subscriptions.NewSubscription:
+            owner = await provider_id(tx, provider)
+            new = await subscriptions.create(tx, owner, name, now)
+            if at_once:
+                await subscriptions.activate(tx, owner, new.id, now)
+            return new
+
+        return await store.write(make)
+
+    new = in_store(data, "access", work)
+    record = {
+        "id": to_text(new.id),
+        "provider": provider,
+        "name": name,
+        "state": "active" if at_once else "submitted",
+        "subscription_key": new.primary,
+        "secondary_subscription_key": new.secondary,
+    }
+    show(record, as_json, ONCE if at_once else f"{ONCE}\n{_INACTIVE}")
+
+
+@subscription.command("list")
+@click.argument("provider", callback=name_argument)
+@data_option
+@json_option
+def list_of(provider: str, data: str | None, as_json: bool) -> None:
+    """List the subscriptions of PROVIDER; of each key only the beginning and the end."""
+
+    async def work(store: Store, now: int) -> list[dict[str, Any]]:
+        async def find(tx: Transaction) -> list[dict[str, Any]]:
+            owner = await provider_id(tx, provider)
+            return [
+                _record(record, await subscriptions.keys_of(tx, owner, record.id))
+                for record in await subscriptions.list_of(tx, owner)
+            ]
+
+        return await store.read(find)
+
+    records = in_store(data, "access", work)
+    if as_json:
+        print_json(records)
+    else:
+        rows = [(r["name"], r["state"], r["created_at"], _hints(r["keys"]), r["id"]) for r in records]
+        print_table(("NAME", "STATE", "CREATED", "KEYS", "ID"), rows)
+
+
+def _record(
+    record: subscriptions.SubscriptionRecord, keys: list[subscriptions.SubscriptionKeyRecord]
+) -> dict[str, Any]:
+    return {
+        "id": to_text(record.id),
+        "name": record.name,
+        "state": record.state,
+        "created_at": time_text(record.created_at),
+        "activated_at": time_text(record.activated_at),
+        "ended_at": time_text(record.ended_at),
+        "keys": [
+            {
+                "slot": key.slot,
+                "hint": key.hint,
+                "created_at": time_text(key.created_at),
+                "expires_at": time_text(key.expires_at),
+            }
+            for key in keys
+        ],
+    }
+
+
+def _hints(keys: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{key['slot']} {key['hint']}" for key in keys if key["expires_at"] is None)
+
+
+@subscription.command()
+@click.argument("provider", callback=name_argument)
+@click.argument("subscription_id", metavar="ID", callback=id_argument)
+@data_option
+@json_option
+def activate(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
+    """Open the subscription ID of PROVIDER for use."""
+
+    async def work(store: Store, now: int) -> None:
+        async def change(tx: Transaction) -> None:
+            owner = await provider_id(tx, provider)
+            if not await subscriptions.activate(tx, owner, subscription_id, now):
+                raise Failed("the provider has no such subscription that waits to be activated")
+
+        await store.write(change)
+
+    in_store(data, "access", work)
+    show({"id": to_text(subscription_id), "state": "active"}, as_json, "activated")
+
+
+@subscription.command()
+@click.argument("provider", callback=name_argument)
+@click.argument("subscription_id", metavar="ID", callback=id_argument)
+@click.argument("slot", type=click.Choice(subscriptions.SLOTS))
+@click.option("--grace", default="0", metavar="DURATION", help="How long the old key still works. [default: 0]")
+@data_option
+@json_option
+def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, data: str | None, as_json: bool) -> None:
+    """Make one key of the subscription ID anew, printed this once; the other key stays as it is."""
+    span = seconds("grace", grace) * 1000
+
+    async def work(store: Store, now: int) -> str:
+        async def change(tx: Transaction) -> str:
+            owner = await provider_id(tx, provider)
+            record = await subscriptions.read(tx, owner, subscription_id)
+            if record is None or record.state == "cancelled":
+                raise Failed("the provider has no such subscription in force")
+            return await subscriptions.regenerate(tx, owner, subscription_id, slot, now, span)
+
+        return await store.write(change)
+
+    key = in_store(data, "access", work)
+    name = "subscription_key" if slot == "primary" else "secondary_subscription_key"
+    show({"id": to_text(subscription_id), name: key}, as_json, ONCE)
+
+
+@subscription.command()
+@click.argument("provider", callback=name_argument)
+@click.argument("subscription_id", metavar="ID", callback=id_argument)
+@data_option
+@json_option
+def cancel(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
+    """End the subscription ID of PROVIDER and both its keys for good."""
+
+    async def work(store: Store, now: int) -> None:
+        async def change(tx: Transaction) -> None:
+            owner = await provider_id(tx, provider)
+            if not await subscriptions.cancel(tx, owner, subscription_id, now):
+                raise Failed("the provider has no such subscription in force")
+
+        await store.write(change)
+
+    in_store(data, "access", work)
+    show({"id": to_text(subscription_id), "state": "cancelled"}, as_json, "cancelled")

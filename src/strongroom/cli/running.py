@@ -1,0 +1,81 @@
+"""One service in this process: bind, open, announce, serve, and end gracefully on a signal."""
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from types import FrameType
+from typing import TypeAlias
+
+from strongroom.app import Application
+from strongroom.cli.output import ExitCode, Failed, SettingRefused
+from strongroom.server.http import Server, bind
+from strongroom.server.logging import configure
+from strongroom.server.settings import Settings
+
+Announce: TypeAlias = Callable[[str, dict[str, str]], None]
+"""Called once with the base URL and the sandbox keys (none without a sandbox), when requests are taken."""
+
+
+def run(settings: Settings, sandbox: bool, announce: Announce) -> None:
+    """Serve until SIGINT or SIGTERM. `Failed` with a sentence where the service cannot start."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+    configure(settings.log_level)
+    # Bound before anything is built: with port 0 only the socket knows what image URLs have to say.
+    listener = _listen(settings)
+    try:
+        settings = replace(settings, port=listener.getsockname()[1])
+        with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+            runner.run(_serve(settings, sandbox, announce, listener))
+    finally:
+        listener.close()
+
+
+async def _serve(settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket) -> None:
+    application = _open(settings)
+    try:
+        keys = asdict(await application.ensure_sandbox()) if sandbox else {}
+        server = Server(application, settings, lambda: announce(settings.base_url, keys))
+        await server.serve(sockets=[listener])
+    except OSError as error:
+        raise _cannot_listen(settings, error) from None
+    finally:
+        await application.close()
+    if not server.started:
+        raise Failed("the service did not start; the log above says why")
+
+
+def _open(settings: Settings) -> Application:
+    try:
+        return Application(settings)
+    except OSError as error:
+        raise Failed(f"the data folder cannot be used: {error.strerror}") from None
+    except ValueError as error:  # of the server secret, which the message does not repeat
+        raise SettingRefused(str(error)) from None
+
+
+def _listen(settings: Settings) -> socket.socket:
+    try:
+        return bind(settings.host, settings.port)
+    except OSError as error:
+        raise _cannot_listen(settings, error) from None
+
+
+def _cannot_listen(settings: Settings, error: OSError) -> Failed:
+    return Failed(f"cannot listen on {settings.host} port {settings.port}: {error.strerror or 'no such address'}")
+
+
+def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Before the server takes signals over there is nothing to finish; after it has finished it repeats them."""
+    sys.exit(ExitCode.done)

@@ -1,0 +1,116 @@
+"""`strongroom serve`: every setting as an option, and a service that says when it listens."""
+
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from strongroom.cli.output import SettingRefused, json_option, note, print_json, style
+from strongroom.server.settings import Meaning, environment_name, load, meanings
+
+_METAVARS = {"path": "PATH", "number": "N", "duration": "DURATION", "switch": "on|off", "list": "LIST", "text": "TEXT"}
+_ONE_PROCESS = (
+    "--workers above 1 is refused: the databases are SQLite files, SQLite has one writer, "
+    "so one process serves a data folder"
+)
+# Whoever tries the service out with many requests at once should meet the service, not its queue.
+_SANDBOX_LIMITS = {"hashing_queue": "4096", "connections": "4096"}
+
+
+def _shown(default: Any, meaning: Meaning) -> str | None:
+    if default is None:
+        return None
+    if meaning.kind == "switch":
+        return "on" if default else "off"
+    return ",".join(default) if isinstance(default, tuple) else str(default)
+
+
+def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
+    """One option per declared setting; secrets have none, because every process can read an argument list."""
+    for name, (meaning, default) in reversed(meanings().items()):
+        if meaning.environment_only:
+            continue
+        shown = _shown(default, meaning)
+        text = meaning.text if shown is None else f"{meaning.text} [default: {shown}]"
+        function = click.option(f"--{name.replace('_', '-')}", name, metavar=_METAVARS[meaning.kind], help=text)(
+            function
+        )
+    return function
+
+
+def _epilog() -> str:
+    secrets = ", ".join(environment_name(name) for name, (meaning, _) in meanings().items() if meaning.secret)
+    return (
+        "Every option can also be given as an environment variable: --data as STRONGROOM_DATA, and so on. "
+        f"Secrets are taken from the environment only: {secrets}. "
+        "A duration is a number of seconds or a number with s, m, h or d."
+    )
+
+
+@click.command(epilog=_epilog())
+@_with_settings
+@click.option(
+    "--sandbox",
+    is_flag=True,
+    help="Make a sandbox provider with keys, print them, and lift the limits on connections and waiting logins. "
+    "Not for production: whoever sees the output can register users.",
+)
+@click.option("--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Processes; SQLite takes one.")
+@json_option
+def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> None:
+    """Run the service until it is told to stop (SIGINT or SIGTERM), then finish what is in progress.
+
+    With --json one line of JSON is printed once the service listens: base_url, and with --sandbox also
+    subscription_key, secondary_subscription_key, inactive_subscription_key and provider_api_key.
+    """
+    if workers > 1:
+        raise SettingRefused(_ONE_PROCESS)
+    if sandbox:
+        for name, value in _SANDBOX_LIMITS.items():
+            if given[name] is None and not os.environ.get(environment_name(name)):
+                given[name] = value
+    settings = load(os.environ, given)
+
+    from strongroom.cli.running import run
+
+    def announce(base_url: str, keys: dict[str, str]) -> None:
+        if as_json:
+            print_json({"base_url": base_url, **keys})
+        else:
+            _greet(base_url, keys, str(settings.data))
+
+    run(settings, sandbox, announce)
+    if not as_json:
+        note("stopped")
+
+
+def _greet(base_url: str, keys: dict[str, str], data: str) -> None:
+    click.echo(f"{style('Strongroom listens at', bold=True)} {style(base_url, fg='cyan')}  (data in {data})")
+    if keys:
+        click.echo("\nA sandbox provider to try it with; the keys stay the same for this data folder:")
+        width = max(map(len, keys))
+        for name, value in keys.items():
+            click.echo(f"  {name.ljust(width)}  {value}")
+        click.echo("\nPaste this to issue an admission token (endpoint 1):\n")
+        click.echo(f"  {curl(base_url, keys)}\n")
+    click.echo(f"API: {base_url}/openapi.json   Stop with Ctrl-C.")
+    sys.stdout.flush()
+
+
+def curl(base_url: str, keys: dict[str, str]) -> str:
+    """Endpoint 1 as a line for the shell."""
+    return shlex.join(
+        [
+            "curl",
+            "-X",
+            "POST",
+            f"{base_url}/keystore/admission_tokens",
+            "-H",
+            f"Service-Subscription-Key: {keys['subscription_key']}",
+            "-H",
+            f"Authorization: {keys['provider_api_key']}",
+        ]
+    )

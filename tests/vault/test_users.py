@@ -104,6 +104,16 @@ async def test_a_token_of_the_key_store_is_claimed_for_the_key(world: "World") -
     assert await world.refused(world.create_user("bob", token)) is Refusal.admission_token_used
 
 
+async def test_a_claimed_token_that_admitted_is_told_as_used(world: "World") -> None:
+    token = keystore_token(world)
+    await world.create_user("ada", token)
+    world.keystore.claims.clear()  # not even asked again
+    assert await world.refused(world.create_user("ada", token)) is Refusal.admission_token_used
+    body = CreateVaultUser(NewVaultUser(world.public_pem("ada"), token))
+    answer = world.api.create_user(world.other_subscription, body)
+    assert await world.refused(answer) is Refusal.admission_token_invalid
+
+
 async def test_the_vaults_own_tokens_are_not_asked_of_the_key_store(world: "World") -> None:
     async def claim(token_value: str, provider_id: bytes, claimant: str) -> None:
         raise AssertionError

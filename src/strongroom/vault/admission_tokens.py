@@ -26,6 +26,13 @@ UPDATE admission_tokens SET used_at = :now, used_by = :user_id
 WHERE token_hash = :token_hash AND provider_id = :provider_id AND used_at IS NULL AND expires_at > :now
 """
 
+REMEMBER_CLAIMED = """
+INSERT INTO admission_tokens
+    (token_hash, admission_token_id, provider_id, created_at, expires_at, used_at, used_by)
+VALUES (:token_hash, :admission_token_id, :provider_id, :now, :expires_at, :now, :user_id)
+ON CONFLICT (token_hash) DO NOTHING
+"""
+
 KEYSTORE_USER_HAS_ACCOUNT = """
 SELECT 1 FROM keystore_users WHERE keystore_user_id = :keystore_user_id AND provider_id = :provider_id
 """
@@ -136,7 +143,7 @@ async def issue_external(vault: Vault, provider_id: bytes, keystore_user_id: byt
 
 
 async def is_known(tx: Transaction, token_value: str) -> bool:
-    """Whether the token is one of the vault's own; the key store's are claimed there."""
+    """Whether the token is one of the vault's own or was used here before; others are claimed at the key store."""
     return await tx.one(FIND, token_hash=tokens.digest(token_value)) is not None
 
 
@@ -155,6 +162,21 @@ async def consume(tx: Transaction, token_value: str, provider_id: bytes, user_id
         raise invalid(Refusal.admission_token_expired if row[2] is None else Refusal.admission_token_used)
     keystore_user_id: bytes | None = row[1]
     return keystore_user_id
+
+
+async def remember_claimed(
+    tx: Transaction, vault: Vault, token_value: str, provider_id: bytes, user_id: bytes, now: int
+) -> None:
+    """Keep a key store token with the user it admitted, so that it is told as used from now on."""
+    await tx.run(
+        REMEMBER_CLAIMED,
+        token_hash=tokens.digest(token_value),
+        admission_token_id=ids.new_row_id(now),
+        provider_id=provider_id,
+        user_id=user_id,
+        now=now,
+        expires_at=now + vault.admission_token_lifetime_ms,
+    )
 
 
 def invalid(refusal: Refusal) -> Refused:

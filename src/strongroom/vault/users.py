@@ -54,6 +54,7 @@ async def create(vault: Vault, provider_id: bytes, pem: str, admission_token: st
 
     async def insert(tx: Transaction) -> None:
         await _insert(tx, user_id, provider_id, public_key, None, now)
+        await admission_tokens.remember_claimed(tx, vault, admission_token, provider_id, user_id, now)
 
     if await vault.store.read(known):
         await vault.store.write(admit)

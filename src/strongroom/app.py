@@ -26,7 +26,7 @@ from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.server.passphrases import PassphraseHasher
 from strongroom.server.principals import KeystoreSession, Provider, Service, Subscription, VaultSession
 from strongroom.server.secret import ServerSecret, load_or_create, parse
-from strongroom.server.settings import Settings
+from strongroom.server.settings import Settings, is_postgres
 from strongroom.server.system import SystemApi
 from strongroom.vault import admission_tokens as vault_admission_tokens
 from strongroom.vault import maintenance as vault_maintenance
@@ -54,7 +54,10 @@ class Application:
     """The service as an ASGI application: the areas the settings name, their databases, and the door before them."""
 
     def __init__(self, settings: Settings, *, clock: Clock | None = None, log_stream: TextIO | None = None) -> None:
-        """Opens everything. `InUse`, `SettingsError`, `SchemaError` or `Unavailable` say what stands in the way."""
+        """Opens what is on this machine; databases that answer over a network are opened by `start`.
+
+        `InUse`, `SettingsError`, `SchemaError` or `Unavailable` say what stands in the way.
+        """
         self.settings = settings
         self.clock = clock or SystemClock()
         self._closing = contextlib.AsyncExitStack()
@@ -82,10 +85,13 @@ class Application:
             await self._lifespan(receive, send)
 
     async def start(self, *, warm: bool = True) -> None:
-        """What has to be there before the first request: the shipped classification nodes.
+        """What has to be there before the first request: databases up to date, the shipped classification nodes.
 
         Without `warm` the first login of an unknown name takes twice as long: for tests, where it tells nobody.
+        `SchemaError` or `Unavailable` say what stands in the way.
         """
+        for store in self._stores:
+            await store.open()
         if self.vault is not None:
             await ensure_shipped(self.vault.store, self.clock.now())
         self._tasks.append(asyncio.create_task(self._maintain()))
@@ -264,9 +270,11 @@ def _secret(settings: Settings) -> ServerSecret:
 
 
 def _lock(settings: Settings) -> list[int]:
-    """Make the data folder and hold one lock for each area served from it."""
+    """Make the data folder and hold one lock for each area served from it; PostgreSQL needs none."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return [_lock_file(settings.data / f"{area}.lock") for area in settings.areas]
+    databases = {"keystore": settings.keystore_database, "vault": settings.vault_database}
+    own = [area for area in settings.areas if not is_postgres(databases[area])]
+    return [_lock_file(settings.data / f"{area}.lock") for area in own]
 
 
 def _lock_file(path: Path) -> int:

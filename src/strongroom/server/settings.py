@@ -31,8 +31,8 @@ class Meaning:
         return self.secret
 
 
-def _setting(default: Any, kind: str, text: str, *, secret: bool = False) -> Any:
-    return field(default=default, repr=not secret, metadata={"meaning": Meaning(kind, text, secret)})
+def _setting(default: Any, kind: str, text: str, *, secret: bool = False, shown: bool = True) -> Any:
+    return field(default=default, repr=shown and not secret, metadata={"meaning": Meaning(kind, text, secret)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +64,24 @@ class Settings:
         secret=True,
     )
     access_database: str | None = _setting(
-        None, "text", "Database of providers and subscriptions. Default: `access.sqlite` in the data folder."
+        None,
+        "text",
+        "Database of providers and subscriptions: `sqlite:<path>` or `postgresql://...`. "
+        "Default: `access.sqlite` in the data folder.",
+        shown=False,  # a URL may hold a password
     )
     keystore_database: str | None = _setting(
-        None, "text", "Database of the key store. Default: `keystore.sqlite` in the data folder."
+        None,
+        "text",
+        "Database of the key store: `sqlite:<path>` or `postgresql://...`. "
+        "Default: `keystore.sqlite` in the data folder.",
+        shown=False,  # a URL may hold a password
     )
     vault_database: str | None = _setting(
-        None, "text", "Database of the vault. Default: `vault.sqlite` in the data folder."
+        None,
+        "text",
+        "Database of the vault: `sqlite:<path>` or `postgresql://...`. Default: `vault.sqlite` in the data folder.",
+        shown=False,  # a URL may hold a password
     )
     keystore_session_lifetime: int = _setting(43_200, "duration", "Lifetime of a key store session.")
     vault_session_lifetime: int = _setting(43_200, "duration", "Lifetime of a vault session.")
@@ -175,6 +186,11 @@ def _check_url(name: str, url: str | None) -> None:
         raise SettingsError(f"{name} has to be without a user name and without a slash at the end")
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise SettingsError(f"{name} has to start with https://")
+
+
+def is_postgres(database: str | None) -> bool:
+    """Whether a database setting is the URL of a PostgreSQL server."""
+    return database is not None and database.startswith(("postgresql://", "postgres://"))
 
 
 def is_loopback(host: str) -> bool:

@@ -1,7 +1,8 @@
 """The storage seam: resource modules speak SQL to a `Transaction` and never see a driver.
 
 One text serves every engine: SQL uses `:name` parameters and what SQLite 3.38 and PostgreSQL 14 share. A unit of work
-is a coroutine that awaits nothing but its transaction, so that an engine may run many of them in one commit.
+is a coroutine that awaits nothing but its transaction, so that an engine may run many of them in one commit, and that
+may be run again from its start, so that an engine may answer a deadlock or a lost connection with a second try.
 """
 
 from collections.abc import Callable, Coroutine
@@ -13,7 +14,11 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 class Transaction(Protocol):
-    """What a unit of work may ask. Values are text, integers, bytes or NULL."""
+    """What a unit of work may ask. Values are text, integers of 64 bits, bytes or NULL.
+
+    Statements of one transaction see each other. Between statements others may commit, so what must not change in
+    the meantime is decided by one statement, by a constraint, or by `hold`. A statement that fails ends the unit.
+    """
 
     def one(self, sql: str, **values: Value) -> Coroutine[Any, Any, Row | None]:
         """The first row, or None."""
@@ -27,12 +32,31 @@ class Transaction(Protocol):
         """Execute a statement; how many rows it changed."""
         ...
 
+    def put(self, sql: str, **values: Value) -> Coroutine[Any, Any, None]:
+        """Execute a statement whose count nobody asks for: an engine need not wait for it before the next one."""
+        ...
+
+    def hold(self, otherwise: Exception, sql: str, **values: Value) -> Coroutine[Any, Any, None]:
+        """Raise unless the query finds a row; nobody else changes what it found until this transaction ends.
+
+        For writes. An engine may send the next statements before it knows: if the row is missing they are undone, and
+        `otherwise` is raised by the next call that waits for an answer, at the latest before the commit.
+        """
+        ...
+
 
 Work: TypeAlias = Callable[[Transaction], Coroutine[Any, Any, T]]
 
 
 class Store(Protocol):
     """One area's database."""
+
+    async def open(self) -> None:
+        """Connect and bring the schema up to date, once; every other call does this first if nobody has.
+
+        `migrate.SchemaError` where database and software do not belong together, `Unavailable`.
+        """
+        ...
 
     async def read(self, work: Work[T]) -> T:
         """Run reads. Each statement sees what was committed before it started; nothing can be changed."""
@@ -45,8 +69,9 @@ class Store(Protocol):
     async def write(self, work: Work[T]) -> T:
         """Run one unit of work in one transaction; the result is on disk when this returns.
 
-        An exception of the work undoes all of it and nothing else. `Unavailable` says that nothing was stored, or
-        that it is not known whether it was; repeating is safe because every unit of work is guarded by constraints.
+        An exception of the work undoes all of it and nothing else; `ConstraintViolated` likewise. `Unavailable` says
+        that nothing was stored, or that it is not known whether it was; repeating is safe because every unit of work
+        is guarded by constraints.
         """
         ...
 
@@ -54,8 +79,14 @@ class Store(Protocol):
         """Raise `Unavailable` unless the database answers and takes writes."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Finish what was accepted, refuse what comes after."""
+        ...
 
 
 class Unavailable(Exception):
     """The database cannot answer now. Never says why to a caller; `__cause__` goes to the log."""
+
+
+class ConstraintViolated(Exception):
+    """A statement went against a constraint that it does not provide for: a programming error. Holds no values."""

@@ -36,6 +36,10 @@ class Migration:
     def checksum(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    def record(self, now: int) -> dict[str, str | int]:
+        """The values of `RECORD`; `now` in milliseconds since 1970."""
+        return {"number": self.number, "name": self.name, "checksum": self.checksum, "applied_at": now}
+
     @property
     def statements(self) -> list[str]:
         """The statements of the file: a semicolon at the end of a line ends one."""

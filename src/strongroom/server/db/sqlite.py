@@ -5,12 +5,11 @@ not on disk yet. WAL with `synchronous=FULL`: a commit returns after the log has
 """
 
 import asyncio
+import contextlib
 import contextvars
 import queue
-import re
 import sqlite3
 import threading
-import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Generic
 
-from strongroom.server.db import Row, T, Transaction, Unavailable, Value, Work, migrate
+from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate
+from strongroom.server.db.sqlite_file import bring_up_to_date, connect
 
 MAX_GROUP = 256
-BUSY_TIMEOUT_SECONDS = 5.0
 
 
 class SqliteTransaction:
@@ -41,6 +40,14 @@ class SqliteTransaction:
 
     async def run(self, sql: str, **values: Value) -> int:
         return self._connection.execute(sql, values).rowcount
+
+    async def put(self, sql: str, **values: Value) -> None:
+        self._connection.execute(sql, values)
+
+    async def hold(self, otherwise: Exception, sql: str, **values: Value) -> None:
+        # There is one writer: nobody changes anything until this transaction ends.
+        if self._connection.execute(sql, values).fetchone() is None:
+            raise otherwise
 
 
 @dataclass(slots=True)
@@ -73,9 +80,9 @@ class SqliteStore:
         """
         self._path = path
         try:
-            self._writer = _connect(path, checkpoints=not guest)
-            _migrate(self._writer, migrate.load(migrations))
-            self._reader = _connect(path, read_only=True, checkpoints=False)
+            self._writer = connect(path, checkpoints=not guest)
+            bring_up_to_date(self._writer, migrate.load(migrations))
+            self._reader = connect(path, read_only=True, checkpoints=False)
         except sqlite3.Error as error:
             raise Unavailable from error
         self._read_transaction = SqliteTransaction(self._reader)
@@ -85,6 +92,9 @@ class SqliteStore:
         self._closed = False
         self._thread = threading.Thread(target=self._write_groups, name=f"{path.stem}-writer", daemon=True)
         self._thread.start()
+
+    async def open(self) -> None:
+        """Done when the store was made."""
 
     async def read(self, work: Work[T]) -> T:
         try:
@@ -126,7 +136,7 @@ class SqliteStore:
     def _scan(self, work: Work[T]) -> T:
         try:
             if self._scanner is None:
-                self._scanner = _connect(self._path, read_only=True, checkpoints=False)
+                self._scanner = connect(self._path, read_only=True, checkpoints=False)
             return _drive(work(SqliteTransaction(self._scanner)))
         except sqlite3.OperationalError as error:
             raise Unavailable from error
@@ -160,8 +170,8 @@ class SqliteStore:
             # A failed COMMIT, or a failure such as a full disk that made SQLite roll everything back: nothing of the
             # group is stored, not even what had succeeded before, and what had not run yet must not run outside a
             # transaction.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):
+                connection.rollback()
             for unit in group:
                 unavailable = Unavailable()
                 unavailable.__cause__ = error
@@ -176,11 +186,21 @@ class SqliteStore:
             if not connection.in_transaction:
                 raise sqlite3.OperationalError("the transaction was rolled back") from error
             connection.execute("ROLLBACK TO unit")
-            unit.error = error
-            if isinstance(error, sqlite3.OperationalError):
-                unit.error = Unavailable()
-                unit.error.__cause__ = error
+            unit.error = _translated(error)
         connection.execute("RELEASE unit")
+
+
+def _translated(error: BaseException) -> BaseException:
+    """SQLite's errors in the words of the seam; everything else as it is."""
+    match error:
+        case sqlite3.IntegrityError():
+            translated: Exception = ConstraintViolated()
+        case sqlite3.OperationalError():
+            translated = Unavailable()
+        case _:
+            return error
+    translated.__cause__ = error
+    return translated
 
 
 def _deliver(group: list[_Unit[Any]]) -> None:
@@ -206,54 +226,3 @@ def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
         return result
     coroutine.close()
     raise RuntimeError("a unit of work awaited something other than its transaction")
-
-
-def _connect(path: Path, *, checkpoints: bool, read_only: bool = False) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path,
-        timeout=BUSY_TIMEOUT_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-        cached_statements=256,
-    )
-    connection.execute("PRAGMA temp_store = MEMORY")
-    if not checkpoints:
-        # Only one connection does: SQLite before 3.51.3 can damage a file when two of them reset the log.
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-    if read_only:
-        connection.execute("PRAGMA query_only = ON")
-    else:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-    return connection
-
-
-def _migrate(connection: sqlite3.Connection, known: list[migrate.Migration]) -> None:
-    connection.execute("BEGIN IMMEDIATE")  # the lock: a second process waits here and then finds nothing to do
-    try:
-        connection.execute(_dialect(migrate.HISTORY))
-        applied = dict(connection.execute(migrate.APPLIED).fetchall())
-        for migration in migrate.pending(known, applied):
-            for statement in migration.statements:
-                connection.execute(_dialect(statement))
-            connection.execute(
-                migrate.RECORD,
-                {
-                    "number": migration.number,
-                    "name": migration.name,
-                    "checksum": migration.checksum,
-                    "applied_at": time.time_ns() // 1_000_000,
-                },
-            )
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-
-
-def _dialect(statement: str) -> str:
-    """PostgreSQL's types in SQLite's words; tables are STRICT, so that a wrong type is an error here as it is there."""
-    statement = re.sub(r"\bBYTEA\b", "BLOB", re.sub(r"\bBIGINT\b", "INTEGER", statement))
-    if re.match(r"CREATE TABLE", statement.lstrip()):
-        statement = statement.rstrip() + " STRICT"
-    return statement

@@ -1,0 +1,247 @@
+"""PostgreSQL: one pipelined transaction for each write, single statements for reads, connections from a small pool.
+
+A unit of work runs on the caller's event loop. Statements it need not wait for travel together with the next one it
+waits for. Nothing here relies on being the only process: rows, constraints and locks of the database decide.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from importlib.resources.abc import Traversable
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate
+from strongroom.server.db.pool import Pool
+from strongroom.server.db.postgres_connection import Connection, Target
+from strongroom.server.db.postgres_migrate import applied, bring_up_to_date
+from strongroom.server.db.statements import numbered
+
+# The isolation is named because a server may have another default: every guard is one statement, a constraint or a
+# lock, which READ COMMITTED decides after waiting for the neighbour.
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+# How long one attempt may take, whatever the network does.
+OPERATION_SECONDS = 10.0
+
+_UNDONE = ("40001", "40P01")  # serialization failure, deadlock: the server has rolled back and says so
+# A connection that is of no use any more: the server is going down or was demoted, or a plan or statement it keeps
+# belongs to an older schema.
+_WORN_OUT = ("57P01", "57P02", "57P03", "25006", "0A000", "26000")
+_CLASSES_OF_TROUBLE = ("08", "53", "55", "57", "58", "XX", "40", "25")
+
+
+IDLE, INTRANS, INERROR = TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR
+
+
+class Failure(Exception):
+    """What the database or its driver said, without the values that its messages hold."""
+
+
+class _Again(Exception):
+    """Nothing was stored, and another try may go better."""
+
+
+class PostgresTransaction:
+    """Statements on one connection; in a pipeline those that nobody waits for are sent with the next."""
+
+    __slots__ = ("_connection", "_holds", "_pipeline")
+
+    def __init__(self, connection: Connection, pipeline: psycopg.AsyncPipeline | None = None) -> None:
+        self._connection = connection
+        self._pipeline = pipeline
+        self._holds: list[tuple[psycopg.AsyncCursor[Row], Exception]] = []
+
+    async def one(self, sql: str, **values: Value) -> Row | None:
+        cursor = await self.send(sql, values)
+        await self._answered(cursor)
+        return await cursor.fetchone()
+
+    async def all(self, sql: str, **values: Value) -> list[Row]:
+        cursor = await self.send(sql, values)
+        await self._answered(cursor)
+        return await cursor.fetchall()
+
+    async def run(self, sql: str, **values: Value) -> int:
+        cursor = await self.send(sql, values)
+        await self._answered(cursor)
+        return cursor.rowcount
+
+    async def put(self, sql: str, **values: Value) -> None:
+        await self.send(sql, values)
+
+    async def hold(self, otherwise: Exception, sql: str, **values: Value) -> None:
+        # Shared: writes of the same session go on side by side, and whoever ends the session waits for them.
+        self._holds.append((await self.send(f"{sql} FOR SHARE", values), otherwise))
+
+    async def send(self, sql: str, values: dict[str, Value]) -> psycopg.AsyncCursor[Row]:
+        """Outside a pipeline the answer is there when this returns, inside one it may come later."""
+        text, names = numbered(sql)
+        cursor = self._connection.cursor()
+        await cursor.execute(text, [values[name] for name in names], binary=True)
+        return cursor
+
+    async def settle(self) -> None:
+        """Wait until every `hold` has an answer."""
+        if self._holds:
+            await self._answered(self._holds[-1][0])
+
+    def check_holds(self) -> None:
+        """Raise for the first `hold` that is known to have found nothing."""
+        for cursor, otherwise in self._holds:
+            if cursor.rowcount == 0:
+                raise otherwise
+
+    async def _answered(self, cursor: psycopg.AsyncCursor[Row]) -> None:
+        if self._pipeline is not None:
+            if cursor.rowcount < 0:
+                await self._pipeline.sync()
+            if self._holds:
+                self.check_holds()
+                self._holds.clear()
+
+
+class PostgresStore:
+    """One area's schema in a PostgreSQL database, for one event loop."""
+
+    def __init__(self, url: str, area: str, migrations: Traversable) -> None:
+        """Checks the URL and connects to nothing yet; `SettingsError`."""
+        self._target = Target(url, area)
+        self._migrations = migrations
+        self._pool: Pool[Connection] | None = None
+        self._opening = asyncio.Lock()
+        self._closed = False
+
+    async def open(self) -> None:
+        await self._opened()
+
+    async def read(self, work: Work[T]) -> T:
+        return await self._twice(self._read, work)
+
+    async def read_many(self, work: Work[T]) -> T:
+        return await self._twice(self._read, work)
+
+    async def write(self, work: Work[T]) -> T:
+        return await self._twice(self._write, work)
+
+    async def check(self) -> None:
+        async def touch(tx: Transaction) -> None:
+            await tx.put("UPDATE store_meta SET value = value WHERE name = 'restore_epoch'")
+
+        await self.write(touch)
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._pool is not None:
+            await self._pool.close()
+
+    async def _opened(self) -> Pool[Connection]:
+        async with self._opening:
+            if self._closed:
+                raise Unavailable
+            if self._pool is None:
+                try:
+                    connection = await self._target.connect()
+                    try:
+                        await bring_up_to_date(connection, self._target.schema, migrate.load(self._migrations))
+                    finally:
+                        await connection.close()
+                except (psycopg.Error, OSError) as error:
+                    raise Unavailable from failure(error)
+                self._pool = Pool(self._target.connect)
+            return self._pool
+
+    async def _twice(self, attempt: Callable[[Connection, Work[T]], Awaitable[T]], work: Work[T]) -> T:
+        try:
+            return await self._once(attempt, work)
+        except _Again:
+            try:
+                return await self._once(attempt, work)
+            except _Again as again:
+                raise Unavailable from again.__cause__
+
+    async def _once(self, attempt: Callable[[Connection, Work[T]], Awaitable[T]], work: Work[T]) -> T:
+        pool = self._pool or await self._opened()
+        try:
+            connection = await pool.take()
+        except (psycopg.Error, OSError) as error:
+            raise Unavailable from failure(error)
+        connection.committing = False
+        # Not a timeout that cancels: the driver would then wait for the server's word, and there may be none.
+        deadline = asyncio.get_running_loop().call_later(OPERATION_SECONDS, connection.abort)
+        try:
+            return await attempt(connection, work)
+        except psycopg.Error as error:
+            verdict = _judge(error, connection)
+            if connection.closed or error.sqlstate in _WORN_OUT:
+                await pool.renew(connection)
+            raise verdict from failure(error)
+        finally:
+            deadline.cancel()
+            if connection.closed or connection.info.transaction_status is not IDLE:
+                await pool.discard(connection)
+            else:
+                await pool.give(connection)
+
+    @staticmethod
+    async def _read(connection: Connection, work: Work[T]) -> T:
+        return await work(PostgresTransaction(connection))
+
+    @staticmethod
+    async def _write(connection: Connection, work: Work[T]) -> T:
+        try:
+            async with connection.pipeline() as pipeline:
+                transaction = PostgresTransaction(connection, pipeline)
+                try:
+                    await transaction.send(BEGIN, {})
+                    result = await work(transaction)
+                    await transaction.settle()
+                except psycopg.Error:
+                    # What came after a failed `hold` may have failed because of it.
+                    transaction.check_holds()
+                    raise
+                connection.warned, connection.committing = False, True
+                commit = await transaction.send("COMMIT", {})
+        except Exception:
+            if connection.info.transaction_status in (INTRANS, INERROR):
+                with contextlib.suppress(psycopg.Error):
+                    await connection.execute("ROLLBACK")
+            raise
+        # A server that gives up waiting for its standby only warns, and a transaction that had failed is rolled back
+        # without an error: neither is a success.
+        if connection.warned or commit.statusmessage != "COMMIT":
+            raise Unavailable from Failure(f"commit answered {commit.statusmessage}")
+        return result
+
+
+async def read_applied(url: str, area: str) -> dict[int, str]:
+    """The migrations a database has seen, without changing anything; `SettingsError`, `Unavailable`."""
+    target = Target(url, area)
+    try:
+        connection = await target.connect()
+        try:
+            return await applied(connection, target.schema)
+        finally:
+            await connection.close()
+    except (psycopg.Error, OSError) as error:
+        raise Unavailable from failure(error)
+
+
+def failure(error: BaseException) -> Failure:
+    """The kind of an error and its SQLSTATE. Its text stays out of logs: it may repeat values or the password."""
+    return Failure(f"{type(error).__name__} {getattr(error, 'sqlstate', None) or ''}".rstrip())
+
+
+def _judge(error: psycopg.Error, connection: Connection) -> Exception:
+    """What an error of the driver means to the request it happened to."""
+    state = error.sqlstate or ""
+    if connection.closed or state.startswith("57P"):
+        # Once COMMIT is on its way nobody knows: not a success, and not for us to repeat.
+        return Unavailable() if connection.committing else _Again()
+    if state in _UNDONE or state in _WORN_OUT:
+        return _Again()
+    if isinstance(error, psycopg.IntegrityError):
+        return ConstraintViolated()
+    if isinstance(error, psycopg.OperationalError) or state[:2] in _CLASSES_OF_TROUBLE:
+        return Unavailable()
+    return failure(error)

@@ -1,0 +1,154 @@
+"""Connections to PostgreSQL: from a URL to a session that is safe to write through, with the values SQLite gives."""
+
+import logging
+import os
+import re
+import socket
+from typing import Any
+
+import psycopg
+from psycopg import adapt, conninfo, pq, rows
+from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
+from psycopg.types.string import StrBinaryDumper
+
+from strongroom.server.db.migrate import SchemaError
+from strongroom.server.settings import SettingsError, is_loopback
+
+OLDEST_VERSION = 140_000
+CONNECT_SECONDS = 3
+STATEMENT_MILLISECONDS = 8_000
+LOCK_MILLISECONDS = 5_000
+PREPARED_STATEMENTS = 1_000
+
+# A commit that does not wait for the disk would be acknowledged and could be lost. What waits for more is left alone.
+# Reading is the default, so that only a write transaction that says so can change anything.
+_PREPARE_SESSION = """
+SELECT set_config('search_path', $1, false),
+       set_config('synchronous_commit',
+                  CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
+                       THEN 'on' ELSE current_setting('synchronous_commit') END, false),
+       set_config('default_transaction_read_only', 'on', false),
+       set_config('statement_timeout', $2, false),
+       set_config('lock_timeout', $3, false),
+       set_config('idle_in_transaction_session_timeout', $2, false)
+"""
+_SEARCH_PATH = re.compile(r"(?:-c\s*|--)search_path=([a-z_][a-z0-9_]{0,62})(?=\s|$)")
+
+# The driver's own warnings repeat what the server said, and the server repeats values.
+_driver_logger = logging.getLogger("psycopg")
+_driver_logger.addHandler(logging.NullHandler())
+_driver_logger.propagate = False
+
+
+class _Truth(adapt.Loader):
+    """Comparisons are 1 and 0, as SQLite has it."""
+
+    format = pq.Format.BINARY
+
+    def load(self, data: Any) -> int:
+        return bytes(data)[0]
+
+
+class _Whole(NumericBinaryLoader):
+    """The sum of integers is an integer."""
+
+    def load(self, data: Any) -> int:  # type: ignore[override]  # the seam knows no fractions
+        return int(super().load(data))
+
+
+def _adapters() -> adapt.AdaptersMap:
+    adapters = adapt.AdaptersMap(psycopg.adapters)
+    # One type for each kind of value whatever its size, so that a statement is prepared once.
+    for kind in (int, bool):
+        adapters.register_dumper(kind, Int8BinaryDumper)
+    adapters.register_dumper(str, StrBinaryDumper)
+    adapters.register_loader("bool", _Truth)
+    adapters.register_loader("numeric", _Whole)
+    return adapters
+
+
+ADAPTERS = _adapters()
+
+
+class Connection(psycopg.AsyncConnection[rows.TupleRow]):
+    """A session that reads unless it is told otherwise, and remembers whether the server warned of something."""
+
+    born: float = 0.0
+    generation: int = 0
+    warned: bool = False
+    committing: bool = False
+
+    def abort(self) -> None:
+        """Cut the line: whoever waits for an answer learns at once that there will be none."""
+        try:
+            with socket.socket(fileno=os.dup(self.pgconn.socket)) as line:
+                line.shutdown(socket.SHUT_RDWR)
+        except (OSError, psycopg.Error):
+            return  # it is cut already
+
+
+class Target:
+    """Where an area's tables are: server, database and schema. Shows nothing of itself, for it may hold a password."""
+
+    def __init__(self, url: str, area: str) -> None:
+        """The schema is named after the area unless the URL has a `search_path` among its `options`.
+
+        One that names several hosts is for a primary with standbys: the one that takes writes is used. Over a network
+        the server's certificate is verified unless the URL's `sslmode` says otherwise. `SettingsError`.
+        """
+        try:
+            given = conninfo.conninfo_to_dict(url)
+        except psycopg.Error:
+            raise SettingsError(f"{area}_database is not a URL that PostgreSQL understands") from None
+        options = str(given.get("options") or "")
+        found = _SEARCH_PATH.search(options)
+        if "search_path" in options and found is None:
+            raise SettingsError(f"the search_path of {area}_database has to be one schema in lower case")
+        self.schema = found[1] if found else area
+        self._parameters: dict[str, Any] = {
+            "connect_timeout": CONNECT_SECONDS,
+            "target_session_attrs": "read-write",
+            "application_name": f"strongroom {area}",
+            "tcp_user_timeout": STATEMENT_MILLISECONDS,
+            "keepalives_idle": 30,
+        }
+        if not all(_is_local(host) for host in str(given.get("host") or "").split(",")):
+            self._parameters.update(sslmode="verify-full", sslrootcert="system")
+            if given.get("sslmode") is not None:
+                del self._parameters["sslrootcert"]
+        self._parameters.update(given)
+
+    async def connect(self) -> Connection:
+        """A new session. psycopg's errors; `SchemaError` for a server that is too old or not in UTF-8."""
+        connection = await Connection.connect(
+            **self._parameters,
+            autocommit=True,
+            prepare_threshold=0,
+            cursor_factory=psycopg.AsyncRawCursor,
+            context=ADAPTERS,
+        )
+        try:
+            connection.prepared_max = PREPARED_STATEMENTS
+            connection.add_notice_handler(_remember(connection))
+            if connection.info.server_version < OLDEST_VERSION:
+                raise SchemaError("PostgreSQL 14 or newer is needed")
+            if connection.info.parameter_status("server_encoding") != "UTF8":
+                raise SchemaError("the database has to be in UTF-8: CREATE DATABASE ... ENCODING 'UTF8'")
+            timeouts = (str(STATEMENT_MILLISECONDS), str(LOCK_MILLISECONDS))
+            await connection.execute(_PREPARE_SESSION, (self.schema, *timeouts))
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+
+def _remember(connection: Connection) -> Any:
+    def handler(diagnostic: psycopg.errors.Diagnostic) -> None:
+        if diagnostic.severity_nonlocalized == "WARNING":
+            connection.warned = True
+
+    return handler
+
+
+def _is_local(host: str) -> bool:
+    return not host or host.startswith(("/", "@")) or is_loopback(host)

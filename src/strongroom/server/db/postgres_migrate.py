@@ -1,0 +1,64 @@
+"""The schema of an area on PostgreSQL: made and brought up to date by whichever process comes first."""
+
+import hashlib
+import time
+
+import psycopg
+
+from strongroom.server.db import Value, migrate
+from strongroom.server.db.postgres_connection import Connection
+from strongroom.server.db.statements import numbered
+
+_HAS_SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname = :schema"
+_HAS_HISTORY = "SELECT 1 FROM pg_tables WHERE schemaname = :schema AND tablename = 'schema_migrations'"
+_TAKE_LOCK = "SELECT pg_advisory_xact_lock(:key)"
+# A migration may have a large table to go through.
+_WITHOUT_HURRY = (
+    "SET LOCAL statement_timeout = 0",
+    "SET LOCAL lock_timeout = 0",
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
+)
+
+
+async def bring_up_to_date(connection: Connection, schema: str, known: list[migrate.Migration]) -> None:
+    """Run what is pending, each migration in a transaction of its own: after a crash the rest follows.
+
+    Several processes may start at once: one works, the others wait for it. psycopg's errors, `migrate.SchemaError`.
+    """
+    while migrate.pending(known, await applied(connection, schema)):
+        async with connection.transaction():
+            await connection.execute("SET TRANSACTION READ WRITE")
+            for statement in _WITHOUT_HURRY:
+                await connection.execute(statement)
+            await _one(connection, _TAKE_LOCK, key=_lock_key(schema))
+            if await _one(connection, _HAS_SCHEMA, schema=schema) is None:
+                # The name is ours or was checked to be plain when the URL was read.
+                await connection.execute(f'CREATE SCHEMA "{schema}"')
+            await connection.execute(migrate.HISTORY)
+            # Again under the lock: another process may have done it in the meantime.
+            for migration in migrate.pending(known, await applied(connection, schema))[:1]:
+                for statement in migration.statements:
+                    await connection.execute(statement, prepare=False)
+                await _run(connection, migrate.RECORD, **migration.record(time.time_ns() // 1_000_000))
+
+
+async def applied(connection: Connection, schema: str) -> dict[int, str]:
+    """The migrations this schema has seen: number and checksum."""
+    if await _one(connection, _HAS_HISTORY, schema=schema) is None:
+        return {}
+    cursor = await connection.execute(migrate.APPLIED, binary=True)
+    return dict(await cursor.fetchall())
+
+
+async def _one(connection: Connection, sql: str, **values: Value) -> psycopg.rows.TupleRow | None:
+    return await (await _run(connection, sql, **values)).fetchone()
+
+
+async def _run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[psycopg.rows.TupleRow]:
+    text, names = numbered(sql)
+    return await connection.execute(text, [values[name] for name in names], binary=True)
+
+
+def _lock_key(schema: str) -> int:
+    # Advisory locks are numbers and belong to the whole database: the schema's name keeps the areas apart.
+    return int.from_bytes(hashlib.sha256(f"strongroom migrations {schema}".encode()).digest()[:8], "big", signed=True)

@@ -58,8 +58,11 @@ class Driver:
                 ) as response,
             ):
                 intake = Intake(response)
-                async for chunk in response.aiter_raw():
-                    intake.take(chunk)
+                if response.is_stream_consumed:  # by a transport that hands over whole answers
+                    intake.take(response.content)
+                else:
+                    async for chunk in response.aiter_raw():
+                        intake.take(chunk)
                 return intake.reply(time.perf_counter() - started)
         except TimeoutError:
             raise ServiceUnavailable(DEADLINE) from None

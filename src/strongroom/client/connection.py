@@ -91,22 +91,27 @@ class Connection:
     ) -> Request:
         """The request for this call. Every area's credential goes to that area's address and to no other."""
         base = self.vault_url if endpoint.path.startswith(_VAULT_PATHS) else self.keystore_url
-        segments = {name: quote(value, safe="") for name, value in (path or {}).items()}
-        url = base + endpoint.path.format(**segments)
-        if query is not None and (parameters := _parameters(query)):
-            url = f"{url}?{parameters}"
-        # Without compression there is no decompression bomb, and the cap on the body is the cap on memory.
-        headers = {"Accept": ", ".join(endpoint.media_types), "Accept-Encoding": "identity"}
+        try:
+            url = base + endpoint.path.format(**{name: _segment(value) for name, value in (path or {}).items()})
+            if query is not None and (parameters := _parameters(query)):
+                url = f"{url}?{parameters}"
+            content = b"" if body is None else msgspec.json.encode(body)
+        except UnicodeEncodeError:
+            # `from None`: the codec's message quotes the text.
+            raise ConfigurationRefused("text with lone surrogates cannot be sent") from None
+        headers = {
+            "Accept": ", ".join(endpoint.media_types),
+            # Without compression there is no decompression bomb, and the cap on the body is the cap on memory.
+            "Accept-Encoding": "identity",
+            # Also where there is no body: the specification has it for endpoints 9 and 12.
+            "Content-Type": "application/json",
+        }
         if endpoint.subscription_key:
             if self._subscription_key is None:
                 raise ConfigurationRefused("a subscription key is needed")
             headers["Service-Subscription-Key"] = self._subscription_key.reveal()
         if credential is not None:
             headers["Authorization"] = credential.reveal()
-        content = b""
-        if body is not None:
-            content = msgspec.json.encode(body)
-            headers["Content-Type"] = "application/json"
         return Request(endpoint.method, url, headers, content)
 
     def converse(
@@ -145,6 +150,13 @@ class Connection:
         """A call that is answered with a record; an answer of another shape is a `ProtocolViolation`."""
         reply = yield from self.converse(endpoint, body=body, query=query, path=path, credential=credential)
         return _decode(reply, response, "application/json")
+
+
+def _segment(value: str) -> str:
+    # Libraries resolve dot segments, and an empty one would name the listing.
+    if value in {"", ".", ".."}:
+        raise ConfigurationRefused("an identifier is not empty and no dot segment")
+    return quote(value, safe="")
 
 
 def _address(url: str) -> str:

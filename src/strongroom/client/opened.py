@@ -115,8 +115,12 @@ class OpenAccount:
 
 
 def _check_tag(tag: str) -> None:
+    try:
+        size = len(tag.encode())
+    except UnicodeEncodeError:
+        raise ContextRefused from None
     # A dot segment in a path would name another resource.
-    if not 1 <= len(tag.encode("utf-8", "replace")) <= 128 or tag in {".", ".."}:
+    if not 1 <= size <= 128 or tag in {".", ".."}:
         raise ContextRefused
 
 

@@ -53,9 +53,12 @@ class Driver:
                 request.method, request.url, headers=request.headers, content=request.body or None
             ) as response:
                 intake = Intake(response)
-                for chunk in response.iter_raw():
-                    intake.take(chunk)
-                    self._deadline.left()
+                if response.is_stream_consumed:  # by a transport that hands over whole answers
+                    intake.take(response.content)
+                else:
+                    for chunk in response.iter_raw():
+                        intake.take(chunk)
+                        self._deadline.left()
                 return intake.reply(time.perf_counter() - started)
         except httpx.HTTPError:
             # `from None`: the library's exception carries the request and with it the credentials.

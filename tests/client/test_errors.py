@@ -1,0 +1,41 @@
+"""The error tree."""
+
+import re
+
+import pytest
+
+from strongroom.client import errors
+from strongroom.crypto.errors import StrongroomError
+from strongroom.wire.refusal import Fault
+
+
+def test_the_drawn_tree_is_the_tree() -> None:
+    drawn = set(re.findall(r"[├└]── (\w+)", errors.__doc__ or ""))
+    classes = {name for name in errors.__all__ if name != "StrongroomError"}
+    assert drawn == classes
+    for name in errors.__all__:
+        assert issubclass(getattr(errors, name), StrongroomError)
+
+
+def test_the_drawn_depth_is_the_depth() -> None:
+    parents: list[str] = ["StrongroomError"]
+    for line in (errors.__doc__ or "").splitlines():
+        match = re.match(r"([│ ]*)[├└]── (\w+)", line)
+        if match is None:
+            continue
+        depth = len(match[1]) // 4 + 1
+        assert getattr(errors, match[2]).__mro__[1].__name__ == parents[depth - 1]
+        parents[depth:] = [match[2]]
+
+
+@pytest.mark.parametrize("code", ["", "A", "1x", "x" * 65, "a b", "a\n", "username_taken\n"])
+def test_a_code_outside_its_grammar_is_unknown(code: str) -> None:
+    assert errors.ServiceRefused(code, 400).code == "unknown"
+
+
+def test_what_the_service_says_is_cut_and_made_printable() -> None:
+    fault = Fault("x\x1b", "m" * 1000, "/\u202e")
+    error = errors.ServiceRefused("not_found", 404, "\x1b]0;x\x07" + "d" * 1000, "\r\n", (fault,) * 100)
+    shown = [str(error), error.detail, error.request_id]
+    shown += [text for item in error.errors for text in (item.error, item.message, item.pointer or "")]
+    assert all(text.isprintable() and len(text) < 400 for text in shown)

@@ -1,0 +1,203 @@
+"""The drivers against real sockets: deadlines, caps, redirects, cookies, compression (A25)."""
+
+import contextlib
+import gzip
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import anyio
+import pytest
+
+from strongroom import AsyncStrongroom, ProtocolViolation, ServiceUnavailable, Strongroom, StrongroomError
+
+OK = b'{"status": "ok"}'
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+Serve = Callable[[Callable[[socket.socket], None]], str]
+
+
+def read_request(connection: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = connection.recv(65536)
+        if not piece:
+            return data
+        data += piece
+    return data
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Listen on loopback and treat each connection as told; returns the base URL."""
+    with contextlib.ExitStack() as stack:
+
+        def start(treat: Callable[[socket.socket], None]) -> str:
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+
+            def accept() -> None:
+                while True:
+                    try:
+                        connection, _ = listener.accept()
+                    except OSError:
+                        return
+                    threading.Thread(target=run, args=(connection,), daemon=True).start()
+
+            def run(connection: socket.socket) -> None:
+                with connection, contextlib.suppress(OSError):
+                    treat(connection)
+
+            threading.Thread(target=accept, daemon=True).start()
+            stack.callback(listener.shutdown, socket.SHUT_RDWR)
+            return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+        yield start
+
+
+def whole(body: bytes, head: bytes = HEAD) -> Callable[[socket.socket], None]:
+    def treat(connection: socket.socket) -> None:
+        while read_request(connection):
+            connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+    return treat
+
+
+def trickle(start: bytes, piece: bytes) -> Callable[[socket.socket], None]:
+    def treat(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(start)
+        while True:
+            connection.sendall(piece)
+            time.sleep(0.05)
+
+    return treat
+
+
+def ask(url: str, timeout: float = 5.0) -> None:
+    with Strongroom(url, timeout=timeout) as service:
+        service.calls.healthz()
+
+
+def ask_async(url: str, timeout: float = 5.0) -> None:
+    async def main() -> None:
+        async with AsyncStrongroom(url, timeout=timeout) as service:
+            await service.calls.healthz()
+
+    anyio.run(main)
+
+
+both = pytest.mark.parametrize("ask", [ask, ask_async])
+Ask = Callable[..., None]
+
+
+@both
+def test_a_plain_answer_is_taken(serve: Serve, ask: Ask) -> None:
+    ask(serve(whole(OK)))
+
+
+@both
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [(b"", b""), (HEAD, b"X-A: b\r\n"), (HEAD + b"Content-Length: 9000\r\n\r\n", b" ")],
+    ids=["silent", "headers", "body"],
+)
+def test_the_deadline_is_for_the_whole_exchange(serve: Serve, ask: Ask, start: bytes, piece: bytes) -> None:
+    """Each byte comes in time; all together they do not."""
+    url = serve(trickle(start, piece))
+    started = time.monotonic()
+    with pytest.raises(ServiceUnavailable):
+        ask(url, timeout=0.4)
+    assert time.monotonic() - started < 3
+
+
+@both
+def test_a_body_without_end_is_cut_off(serve: Serve, ask: Ask) -> None:
+    sent = 0
+
+    def treat(connection: socket.socket) -> None:
+        nonlocal sent
+        read_request(connection)
+        connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        block = b"10000\r\n" + b"A" * 65536 + b"\r\n"
+        while True:
+            connection.sendall(block)
+            sent += 65536
+
+    with pytest.raises(ProtocolViolation):
+        ask(serve(treat))
+    assert sent < 40 * 1024 * 1024
+
+
+@both
+def test_headers_without_end_are_cut_off(serve: Serve, ask: Ask) -> None:
+    def treat(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(HEAD)
+        while True:
+            connection.sendall(b"X-A: " + b"b" * 8192 + b"\r\n")
+
+    with pytest.raises(StrongroomError):
+        ask(serve(treat))
+
+
+@both
+def test_a_compressed_body_is_refused_and_never_unpacked(serve: Serve, ask: Ask) -> None:
+    bomb = gzip.compress(b" " * 50_000_000 + OK)
+    with pytest.raises(ProtocolViolation):
+        ask(serve(whole(bomb, HEAD + b"Content-Encoding: gzip\r\n")))
+
+
+@both
+def test_redirects_are_not_followed(serve: Serve, ask: Ask) -> None:
+    reached = threading.Event()
+
+    def elsewhere(connection: socket.socket) -> None:
+        reached.set()
+
+    other = serve(elsewhere)
+    head = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: " + other.encode() + b"/healthz\r\n"
+    with pytest.raises(ProtocolViolation):
+        ask(serve(whole(b"", head)))
+    assert not reached.is_set()
+
+
+def test_cookies_are_not_sent_back(serve: Serve) -> None:
+    requests: list[bytes] = []
+
+    def treat(connection: socket.socket) -> None:
+        while request := read_request(connection):
+            requests.append(request)
+            connection.sendall(HEAD + b"Set-Cookie: id=tracked\r\nContent-Length: 16\r\n\r\n" + OK)
+
+    with Strongroom(serve(treat)) as service:
+        service.calls.healthz()
+        service.calls.healthz()
+    assert len(requests) == 2
+    assert b"tracked" not in requests[1]
+
+
+def test_proxies_of_the_environment_are_not_used(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    ask(serve(whole(OK)))
+
+
+@both
+def test_a_service_that_is_not_there_is_unavailable(ask: Ask) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(ServiceUnavailable) as caught:
+        ask(f"http://127.0.0.1:{port}")
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+@both
+@pytest.mark.parametrize("noise", [b"", b"SSH-2.0\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b"\x16\x03\x01\x02\x00"])
+def test_what_is_not_http_is_unavailable(serve: Serve, ask: Ask, noise: bytes) -> None:
+    def treat(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(noise)
+
+    with pytest.raises(ServiceUnavailable):
+        ask(serve(treat))

@@ -5,7 +5,6 @@ import msgspec
 from strongroom.wire.refusal import Problem, Refusal, Refused
 
 MEDIA_TYPE = "application/problem+json"
-TYPE_PREFIX = "https://strongroom.example/refusals/"
 
 _encode = msgspec.json.Encoder().encode
 

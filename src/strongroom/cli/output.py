@@ -33,7 +33,8 @@ class Failed(click.ClickException):
     exit_code = ExitCode.failed.value
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"{style('strongroom:', sys.stderr, fg='red', bold=True)} {self.message}", err=True)
+        wipe = "\r\033[K" if is_terminal(sys.stderr) else ""  # of a progress line that was left standing
+        click.echo(f"{wipe}{style('strongroom:', sys.stderr, fg='red', bold=True)} {self.message}", err=True)
 
 
 class SettingRefused(Failed):

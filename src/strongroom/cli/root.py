@@ -14,7 +14,7 @@ _MEMBERS = {
     "register": ("strongroom.cli.account:register", "Register a user in the eleven steps of the specification."),
     "unlock": ("strongroom.cli.account:unlock", "Open an account from name and passphrase, and say what is in it."),
     "whoami": ("strongroom.cli.account:whoami", "Check name and passphrase: who is this, and at which realm?"),
-    "crypto": ("strongroom.cli.crypto:crypto", "Look at serialized values without any key."),
+    "crypto": ("strongroom.cli.crypto:crypto", "Explain a serialized value without any key; make an account secret."),
     "doctor": ("strongroom.cli.doctor:doctor", "Check the installation, a data folder and a service."),
 }
 

@@ -73,7 +73,6 @@ BOTH_MODES = [
     OWN.replace("|-\n  ", ""),
     OWN.replace("|-\n  ", '"').replace("\nat", '"\nat').replace("==\n", '=="\n'),
     OWN.replace("|-", "|"),
-    OWN.replace("|-", ">-"),
     OWN.replace("  " + AT64, f"  {AT64[:10]}\n  {AT64[10:]}"),
     OWN.replace("iv:", '"iv":').replace("at:", "'at':"),
     OWN.replace("none", "'none'"),
@@ -92,7 +91,8 @@ COMPAT_ONLY = [
     OWN.replace("ad: none", "ad: >-\n  none"),
     OWN.replace("ad: none", "ad:\n  none"),
     OWN.replace("ad: none", 'ad: "no\\\n  ne"'),
-    OWN.replace(AT64, AT64.replace("/", "_").replace("+", "-")),
+    OWN.replace("|-", ">-"),
+    OWN.replace("---", "--- "),
 ]
 
 
@@ -167,6 +167,10 @@ HOSTILE_YAML = [
     OWN.replace("none", "|\n  none"),
     OWN.replace("none", "!binary |-\n  bm9uZQ=="),
     OWN.replace("none", "a\n\n  b"),
+    OWN.replace(AT64, AT64.replace("/", "_").replace("+", "-")),
+    OWN.replace("|-", "|+"),
+    OWN.replace("|-", "|2"),
+    OWN.replace("|-", "| "),
     OWN.replace(AT64, AT64[:-1]),
     OWN.replace(AT64, AT64[:-3] + "x=="),
     OWN.replace(AT64, AT64 + "===="),

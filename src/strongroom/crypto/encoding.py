@@ -35,6 +35,17 @@ def decode_padded(text: str, mode: Mode = Mode.STRICT) -> bytes | None:
     return data
 
 
+def decode_standard(text: str | bytes) -> bytes | None:
+    """The bytes, or None unless `text` is their Base64 with `+`, `/` and padding, as PEM and YAML have it."""
+    raw = text.encode("ascii", "replace") if isinstance(text, str) else text
+    try:
+        data = binascii.a2b_base64(raw, strict_mode=True)
+    except (binascii.Error, ValueError):
+        return None
+    # Comparing with our own encoding refuses spare bits, so one text stands for one value.
+    return data if binascii.b2a_base64(data, newline=False) == raw else None
+
+
 def encode_unpadded(data: bytes) -> str:
     """URL-safe Base64 without padding, as used in tokens, tags and fingerprints."""
     return binascii.b2a_base64(data, newline=False).translate(_STANDARD_TO_URL).rstrip(b"=").decode("ascii")

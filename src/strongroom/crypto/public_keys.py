@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from strongroom.crypto.encoding import encode_unpadded
+from strongroom.crypto.encoding import decode_standard, encode_unpadded
 from strongroom.crypto.errors import ContextRefused, MalformedKey, PlaintextRefused
 from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.serialization import SerializedValue, join
@@ -58,7 +58,7 @@ class PublicKey:
         MalformedKey unless the content is the canonical SPKI of an RSA key of exactly 4096 bits, odd, exponent 65537.
         """
         match = _PEM.fullmatch(pem) if len(pem) <= PEM_LIMIT else None
-        spki = _decode(_SPACE.sub("", match[1])) if match is not None else None
+        spki = decode_standard(_SPACE.sub("", match[1])) if match is not None else None
         if spki is None:
             raise MalformedKey
         _check_spki(spki)
@@ -139,14 +139,6 @@ def oaep() -> "OAEP":
 
     sha1 = hashes.SHA1()  # noqa: S303  # RFC 8017 7.1: the hash here need not resist collisions
     return OAEP(mgf=MGF1(sha1), algorithm=sha1, label=None)
-
-
-def _decode(text: str) -> bytes | None:
-    try:
-        data = binascii.a2b_base64(text, strict_mode=True)
-    except (binascii.Error, ValueError):
-        return None
-    return data if binascii.b2a_base64(data, newline=False).decode("ascii") == text else None
 
 
 def _check_spki(spki: bytes) -> None:

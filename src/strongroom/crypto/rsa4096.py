@@ -1,6 +1,5 @@
 """Private keys of the encryption strategy `Rsa4096`."""
 
-import binascii
 import re
 from typing import Final, NoReturn, final
 
@@ -8,6 +7,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
+from strongroom.crypto.encoding import decode_standard
 from strongroom.crypto.errors import DecryptionFailed, MalformedKey
 from strongroom.crypto.formats import Mode
 from strongroom.crypto.public_keys import PublicKey, oaep
@@ -54,8 +54,10 @@ class PrivateKey:
         match = _PEM.fullmatch(pem) if len(pem) <= PEM_LIMIT else None
         if match is None or match[1] != match[3]:
             raise MalformedKey
+        der = decode_standard(_LINE_END.sub(b"", match[2]))
+        if der is None:
+            raise MalformedKey
         try:
-            der = binascii.a2b_base64(_LINE_END.sub(b"", match[2]), strict_mode=True)
             key = serialization.load_der_private_key(der, None, unsafe_skip_rsa_key_validation=trusted)
         except Exception:  # noqa: BLE001  # the loader's many errors all mean one thing here, and may quote the key
             raise MalformedKey from None

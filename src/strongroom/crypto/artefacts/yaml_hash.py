@@ -7,6 +7,7 @@ from typing import Final
 
 from strongroom.crypto.artefacts.fields import BINARY, INTEGER, TEXT, Scalar, check_field
 from strongroom.crypto.artefacts.yaml_scalars import block_scalar, flow_scalar
+from strongroom.crypto.encoding import decode_standard
 from strongroom.crypto.errors import MalformedArtefacts
 from strongroom.crypto.formats import Mode
 
@@ -18,7 +19,7 @@ _OWN: Final = re.compile(
 )
 _FOREIGN: Final = re.compile(r"[^\n -~]")
 _ENTRY: Final = re.compile(r"""(?:([a-z]+)|'([a-z]+)'|"([a-z]+)") *:(?: +(.*))?""")
-_TAGGED: Final = re.compile(r"(?:!!?binary)(?: +(.*))?")
+_TAGGED: Final = re.compile(r"!!?binary(?: +(.*))?")
 _BLOCK: Final = re.compile(r"([|>])(?:([-+])?([1-9])?|([1-9])([-+])) *")
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 _SAFE_PLAIN: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9_.%:/-]*[A-Za-z0-9_.%/-])?")
@@ -31,21 +32,22 @@ def read_yaml(data: bytes, mode: Mode) -> dict[str, Scalar]:
     own = _OWN.fullmatch(data)
     if own is not None:
         iv, at, ad = own.groups()
-        return {"iv": _base64(iv.decode(), mode), "at": _base64(at.decode(), mode), "ad": ad.decode()}
+        return {"iv": _base64(iv.decode()), "at": _base64(at.decode()), "ad": ad.decode()}
     compat = mode is Mode.COMPAT
     text = data.decode("latin-1")
-    if compat:
+    # Line ends are all of one kind: a single CR among them is damage, not a writer's habit.
+    if compat and text.count("\r\n") == text.count("\n"):
         text = text.replace("\r\n", "\n")
     # Tabs, controls and everything beyond ASCII have no place in these hashes, in any quoting.
     if _FOREIGN.search(text):
         raise MalformedArtefacts
     if _EMPTY.fullmatch(text):
         return {}
-    return _read_entries(text.rstrip("\n").split("\n"), compat, mode)
+    return _read_entries(text.rstrip("\n").split("\n"), compat)
 
 
-def _read_entries(lines: list[str], compat: bool, mode: Mode) -> dict[str, Scalar]:
-    if lines[0].rstrip(" ") == "---":
+def _read_entries(lines: list[str], compat: bool) -> dict[str, Scalar]:
+    if lines[0] == "---" or (compat and lines[0] == "--- "):
         lines = lines[1:]
     elif not compat:
         raise MalformedArtefacts
@@ -65,33 +67,27 @@ def _read_entries(lines: list[str], compat: bool, mode: Mode) -> dict[str, Scala
         name = entry[1] or entry[2] or entry[3]
         if name in fields:
             raise MalformedArtefacts
-        value = _value(name, entry[4] or "", lines[start:position], mode)
+        value = _value(name, entry[4] or "", lines[start:position], compat)
         check_field(name, value)
         fields[name] = value
     return fields
 
 
-def _value(name: str, first: str, more: list[str], mode: Mode) -> Scalar:
-    compat = mode is Mode.COMPAT
+def _value(name: str, first: str, more: list[str], compat: bool) -> Scalar:
     tagged = _TAGGED.fullmatch(first)
-    if tagged is not None:
-        first = tagged[1] or ""
-    block = _BLOCK.fullmatch(first)
-    if block is not None:
-        # A block of text is how other writers store what we would quote; binary is the only one we write.
-        if tagged is None and not compat:
-            raise MalformedArtefacts
-        keep = block[2] or block[5] or ""
-        plain, scalar = False, block_scalar(more, folded=block[1] == ">", chomping=keep, indent=block[3] or block[4])
-    else:
-        if more and not compat:
-            raise MalformedArtefacts
-        plain, scalar = flow_scalar([first, *more])
     if tagged is not None:
         # Binary `ad` would let a server choose free blocks for a ciphertext that opens under many keys.
         if name not in BINARY:
             raise MalformedArtefacts
-        return _base64(scalar.replace("\n", "").replace(" ", ""), mode)
+        return _base64(_binary_text(tagged[1] or "", more, compat))
+    block = _BLOCK.fullmatch(first)
+    if (block is not None or more) and not compat:
+        raise MalformedArtefacts
+    if block is not None:
+        indent, chomping = block[3] or block[4], block[2] or block[5] or ""
+        plain, scalar = False, block_scalar(more, folded=block[1] == ">", chomping=chomping, indent=indent)
+    else:
+        plain, scalar = flow_scalar([first, *more])
     if name in INTEGER:
         if not plain or _INTEGER.fullmatch(scalar) is None:
             raise MalformedArtefacts
@@ -104,15 +100,18 @@ def _value(name: str, first: str, more: list[str], mode: Mode) -> Scalar:
     return scalar.encode("ascii")
 
 
-def _base64(text: str, mode: Mode) -> bytes:
-    if mode is Mode.COMPAT:
-        text = text.replace("-", "+").replace("_", "/")
-    try:
-        data = binascii.a2b_base64(text, strict_mode=True)
-    except (binascii.Error, ValueError):
-        raise MalformedArtefacts from None
-    # Comparing with our own encoding refuses spare bits, so one text stands for one value.
-    if binascii.b2a_base64(data, newline=False).decode("ascii") != text:
+def _binary_text(first: str, more: list[str], compat: bool) -> str:
+    # Few spellings on purpose: no change of one bit in the Base64 around what we write reaches another of them.
+    if first in ("|-", "|") or (first == ">-" and compat):
+        return block_scalar(more, folded=False, chomping="-", indent=None).replace("\n", "")
+    if more and not compat:
+        raise MalformedArtefacts
+    return flow_scalar([first, *more])[1].replace(" ", "")
+
+
+def _base64(text: str) -> bytes:
+    data = decode_standard(text)
+    if data is None:
         raise MalformedArtefacts
     return data
 

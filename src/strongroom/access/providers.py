@@ -14,9 +14,10 @@ LOGIN_POLICIES = ("any", "derived_only")
 INSERT_PROVIDER = "INSERT INTO providers (id, name, login_policy, created_at) VALUES (:id, :name, :login_policy, :now)"
 TAKE_NAME = "INSERT INTO provider_names (name, provider_id) VALUES (:name, :provider_id) ON CONFLICT (name) DO NOTHING"
 BY_NAME = "SELECT provider_id FROM provider_names WHERE name = :name"
-LIST = "SELECT id, name, login_policy, created_at FROM providers ORDER BY name"
+LIST = "SELECT id, name, login_policy, created_at FROM providers ORDER BY created_at, id"
 SET_LOGIN_POLICY = "UPDATE providers SET login_policy = :login_policy WHERE id = :id"
-# The count and the insert are one statement, so that two of them cannot both find room.
+# Changing the provider's row makes whoever wants another key wait, so that two cannot both find the last place free.
+TAKE_TURN = "UPDATE providers SET name = name WHERE id = :provider_id"
 INSERT_KEY = """
 INSERT INTO provider_api_keys (key_hash, provider_id, id, name, hint, created_at, revoked_at)
 SELECT :key_hash, :provider_id, :id, :name, :hint, :now, NULL
@@ -68,7 +69,7 @@ async def create(tx: Transaction, name: str, now: int, login_policy: str = "any"
     provider_id = new_row_id(now)
     if not await tx.run(TAKE_NAME, name=name, provider_id=provider_id):
         raise NameTaken
-    await tx.run(INSERT_PROVIDER, id=provider_id, name=name, login_policy=login_policy, now=now)
+    await tx.put(INSERT_PROVIDER, id=provider_id, name=name, login_policy=login_policy, now=now)
     return provider_id
 
 
@@ -89,6 +90,7 @@ async def set_login_policy(tx: Transaction, provider_id: bytes, login_policy: st
 async def create_key(tx: Transaction, provider_id: bytes, name: str, now: int, key: str | None = None) -> str:
     """A new provider API key, returned this once and stored as its hash; `TooManyKeys`."""
     key = key or tokens.mint(tokens.Prefix.provider_api_key)
+    await tx.put(TAKE_TURN, provider_id=provider_id)
     added = await tx.run(
         INSERT_KEY,
         key_hash=tokens.digest(key),

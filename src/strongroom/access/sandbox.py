@@ -39,7 +39,10 @@ async def ensure(tx: Transaction, secret: ServerSecret, now: int) -> SandboxKeys
     made = keys(secret)
     if await providers.find(tx, NAME) is not None:
         return made
-    provider_id = await providers.create(tx, NAME, now)
+    try:
+        provider_id = await providers.create(tx, NAME, now)
+    except providers.NameTaken:
+        return made  # another process was faster
     await providers.create_key(tx, provider_id, NAME, now, made.provider_api_key)
     active = await subscriptions.create(
         tx, provider_id, NAME, now, (made.subscription_key, made.secondary_subscription_key)

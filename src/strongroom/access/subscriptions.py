@@ -26,6 +26,8 @@ CANCEL = """
 UPDATE subscriptions SET state = 'cancelled', ended_at = :now
 WHERE provider_id = :provider_id AND id = :id AND state <> 'cancelled'
 """
+# Changing the subscription's row makes a second regeneration wait, so that it retires the key the first one made.
+TAKE_TURN = "UPDATE subscriptions SET name = name WHERE provider_id = :provider_id AND id = :id"
 # Only the key in force is given an end; one that is already in its grace keeps the earlier end.
 RETIRE_KEY = """
 UPDATE subscription_keys SET expires_at = :at
@@ -87,7 +89,7 @@ async def create(
 ) -> NewSubscription:
     """A subscription in state `submitted` with its two keys, stored as their hashes."""
     subscription_id = new_row_id(now)
-    await tx.run(INSERT, provider_id=provider_id, id=subscription_id, name=name, now=now)
+    await tx.put(INSERT, provider_id=provider_id, id=subscription_id, name=name, now=now)
     primary, secondary = keys or (
         tokens.mint(tokens.Prefix.subscription_key),
         tokens.mint(tokens.Prefix.subscription_key),
@@ -111,7 +113,8 @@ async def regenerate(
     tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, now: int, grace: int = 0
 ) -> str:
     """A new key for one slot, returned this once; the old one works for `grace` milliseconds more."""
-    await tx.run(RETIRE_KEY, provider_id=provider_id, id=subscription_id, slot=slot, at=now + grace)
+    await tx.put(TAKE_TURN, provider_id=provider_id, id=subscription_id)
+    await tx.put(RETIRE_KEY, provider_id=provider_id, id=subscription_id, slot=slot, at=now + grace)
     key = tokens.mint(tokens.Prefix.subscription_key)
     await _insert_key(tx, provider_id, subscription_id, slot, key, now)
     return key
@@ -149,7 +152,7 @@ async def authenticate(tx: Transaction, key: str, now: int) -> Subscription:
 async def _insert_key(
     tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, key: str, now: int
 ) -> None:
-    await tx.run(
+    await tx.put(
         INSERT_KEY,
         key_hash=tokens.digest(key),
         provider_id=provider_id,

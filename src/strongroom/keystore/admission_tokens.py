@@ -31,7 +31,7 @@ async def issue(tx: Transaction, provider_id: bytes, now: int, lifetime: int) ->
     """A token for endpoint 2 or endpoint 10, stored as its hash; the value is shown this once."""
     value = tokens.mint(tokens.Prefix.admission_token)
     row_id = new_row_id(now)
-    await tx.run(
+    await tx.put(
         INSERT,
         token_hash=tokens.digest(value),
         provider_id=provider_id,

@@ -32,7 +32,7 @@ async def store(
     tx: Transaction, user_id: bytes, given: StorePassphraseDerivationArtefact, now: int
 ) -> PassphraseDerivationArtefact:
     """Store once; identical bytes answer with what is stored, others are refused and change nothing."""
-    await tx.run(
+    await tx.put(
         INSERT,
         user_id=user_id,
         id=new_row_id(now),

@@ -43,13 +43,14 @@ async def create(
     `renewed_hash` replaces the stored hash of the passphrase where pepper or cost have moved on. `invalid_credentials`
     where the user was suspended, or the passphrase changed, while it was being checked.
     """
-    if await tx.one(STILL, user_id=user.id, generation=user.passphrase_generation) is None:
-        raise Refused(Refusal.invalid_credentials)
+    # Before the hold: two logins that both hold the user and then want to change it would wait for each other.
     if renewed_hash is not None:
         await users.replace_hash(tx, user.id, user.passphrase_hash, renewed_hash)
+    unknown = Refused(Refusal.invalid_credentials)
+    await tx.hold(unknown, STILL, user_id=user.id, generation=user.passphrase_generation)
     session_id = new_hidden_id()
     text, secret_hash = tokens.mint_session(user.id, session_id)
-    await tx.run(
+    await tx.put(
         INSERT,
         user_id=user.id,
         id=session_id,
@@ -89,13 +90,12 @@ async def authenticate(store: Store, provider_id: bytes, text: str, now: int) ->
 
 
 async def recheck(tx: Transaction, who: KeystoreSession, now: int) -> None:
-    """Inside a write: the session has not ended since the request came in."""
-    if await tx.one(RECHECK, user_id=who.user_id, id=who.session_id, now=now) is None:
-        raise Refused(Refusal.session_invalid)
+    """Inside a write: the session has not ended since the request came in, and cannot until the write is done."""
+    await tx.hold(Refused(Refusal.session_invalid), RECHECK, user_id=who.user_id, id=who.session_id, now=now)
 
 
 async def revoke(tx: Transaction, who: KeystoreSession, now: int) -> None:
-    await tx.run(REVOKE, user_id=who.user_id, id=who.session_id, now=now)
+    await tx.put(REVOKE, user_id=who.user_id, id=who.session_id, now=now)
 
 
 async def prune(tx: Transaction, before: int, limit: int) -> int:

@@ -60,7 +60,7 @@ async def create(
     name = canonical(username)
     if not await tx.run(TAKE_NAME, provider_id=provider_id, canonical=name, id=user_id):
         raise Refused(Refusal.username_taken, pointer="/username")
-    await tx.run(
+    await tx.put(
         INSERT,
         id=user_id,
         provider_id=provider_id,
@@ -78,4 +78,4 @@ async def find(tx: Transaction, provider_id: bytes, canonical_name: str) -> Stor
 
 async def replace_hash(tx: Transaction, user_id: bytes, before: str, passphrase_hash: str) -> None:
     """Store a hash of the same passphrase under today's pepper and cost."""
-    await tx.run(REHASH, id=user_id, before=before, passphrase_hash=passphrase_hash)
+    await tx.put(REHASH, id=user_id, before=before, passphrase_hash=passphrase_hash)

@@ -33,6 +33,12 @@ FROM users u LEFT JOIN sessions s ON s.user_id = u.user_id AND s.session_id = :s
 WHERE u.user_id = :user_id
 """
 
+RECHECK = """
+SELECT 1 FROM users u JOIN sessions s ON s.user_id = u.user_id
+WHERE u.user_id = :user_id AND s.session_id = :session_id AND u.provider_id = :provider_id
+  AND u.suspended_at IS NULL AND s.revoked_at IS NULL AND s.generation = u.session_generation AND s.expires_at > :now
+"""
+
 FIRST_USE = """
 INSERT INTO sessions (user_id, session_id, generation, first_used_at, expires_at)
 VALUES (:user_id, :session_id, :generation, :now, :expires_at)
@@ -116,7 +122,7 @@ async def authenticate(vault: Vault, provider_id: bytes, text: str) -> VaultSess
         return await _look(tx, session, now, claims)
 
     async def first_use(tx: Transaction) -> None:
-        await tx.run(
+        await tx.put(
             FIRST_USE,
             user_id=claims.user_id,
             session_id=claims.session_id,
@@ -136,8 +142,14 @@ async def authenticate(vault: Vault, provider_id: bytes, text: str) -> VaultSess
 
 async def recheck(tx: Transaction, session: VaultSession, now: int) -> None:
     """Part of every write for a user, in its transaction: nothing happens after an acknowledged logout."""
-    if not await _look(tx, session, now):
-        raise Refused(Refusal.session_invalid)
+    await tx.hold(
+        Refused(Refusal.session_invalid),
+        RECHECK,
+        user_id=session.user_id,
+        session_id=session.session_id,
+        provider_id=session.provider_id,
+        now=now,
+    )
 
 
 async def delete(vault: Vault, session: VaultSession) -> None:
@@ -145,7 +157,7 @@ async def delete(vault: Vault, session: VaultSession) -> None:
     now = vault.clock.now()
 
     async def revoke(tx: Transaction) -> None:
-        await tx.run(REVOKE, user_id=session.user_id, session_id=session.session_id, now=now)
+        await tx.put(REVOKE, user_id=session.user_id, session_id=session.session_id, now=now)
 
     await vault.store.write(revoke)
 
@@ -155,7 +167,7 @@ async def prune(tx: Transaction, now: int) -> int:
     return await tx.run(PRUNE, expired_by=now - _KEPT_AFTER_EXPIRY, limit=_PRUNE_LIMIT)
 
 
-async def _look(tx: Transaction, session: VaultSession, now: int, claims: Claims | None = None) -> bool:
+async def _look(tx: Transaction, session: VaultSession, now: int, claims: Claims) -> bool:
     """True for a live session, False where the user is in order but the string has no row yet; else a refusal."""
     row = await tx.one(CHECK, user_id=session.user_id, session_id=session.session_id)
     if row is None:
@@ -164,9 +176,7 @@ async def _look(tx: Transaction, session: VaultSession, now: int, claims: Claims
     if provider_id != session.provider_id or suspended_at is not None or revoked_at is not None:
         raise Refused(Refusal.session_invalid)
     # A store put back from a backup may have lost a logout, so nothing issued before that is believed.
-    if claims is not None and (
-        claims.generation != current_generation or (restore_epoch is not None and claims.issued_at < restore_epoch)
-    ):
+    if claims.generation != current_generation or (restore_epoch is not None and claims.issued_at < restore_epoch):
         raise Refused(Refusal.session_invalid)
     if expires_at is None:
         return False

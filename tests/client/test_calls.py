@@ -10,7 +10,10 @@ import httpx
 import pytest
 
 from strongroom import AsyncStrongroom, Strongroom, StrongroomError
-from strongroom.client.calls import KEYSTORE, SYSTEM, VAULT, Calls
+from strongroom.client.calls import Calls
+from strongroom.client.calls.keystore import KEYSTORE
+from strongroom.client.calls.system import SYSTEM
+from strongroom.client.calls.vault import VAULT
 from strongroom.crypto.secret import Secret
 from strongroom.wire.endpoint import Credential
 
@@ -37,7 +40,7 @@ def calls() -> dict[str, Any]:
 
 
 def test_there_is_a_call_for_every_endpoint_and_none_besides() -> None:
-    assert {name for name in vars(Calls) if not name.startswith("_")} == set(calls())
+    assert {name for name in dir(Calls) if not name.startswith("_")} == set(calls())
 
 
 ARGUMENTS = {

@@ -1,5 +1,6 @@
 """The error tree."""
 
+import pickle
 import re
 
 import pytest
@@ -39,3 +40,23 @@ def test_what_the_service_says_is_cut_and_made_printable() -> None:
     shown = [str(error), error.detail, error.request_id]
     shown += [text for item in error.errors for text in (item.error, item.message, item.pointer or "")]
     assert all(text.isprintable() and len(text) < 400 for text in shown)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.UsernameTaken("username_taken", 409, "d", "id", (Fault("a", "b"),)),
+        errors.ServiceUnavailable("x", retry_after=3.0, status=503),
+        errors.ReadBackMismatch("keypair"),
+        errors.UnlockRefused("http://localhost"),
+        errors.RollbackDetected("an older generation"),
+        errors.AccountClosed(),
+        errors.SessionRefused(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_cross_process_boundaries_unchanged(error: errors.ClientError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)

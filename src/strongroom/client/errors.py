@@ -22,7 +22,7 @@ StrongroomError                    root, shared with strongroom.crypto
 """
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from strongroom.crypto.errors import CryptoError, StrongroomError
 from strongroom.wire.refusal import Fault, Problem, Refusal
@@ -59,8 +59,19 @@ def printable(text: str, limit: int = _DETAIL_LIMIT) -> str:
     return "".join(character if character.isprintable() else " " for character in text[:limit])
 
 
+def _rebuild(kind: type["ClientError"], arguments: tuple[Any, ...], state: dict[str, Any]) -> "ClientError":
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error
+
+
 class ClientError(StrongroomError):
     """The root of the client's own errors."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors cross process boundaries by pickle, which would call `__init__` with the finished message.
+        return _rebuild, (type(self), self.args, self.__dict__)
 
 
 class ConfigurationRefused(ClientError):

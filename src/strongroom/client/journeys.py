@@ -25,7 +25,7 @@ from strongroom.client.opening import (
     Subject,
     found,
     log_in,
-    open_data_encryption_key,
+    open_data_encryption_keys,
     open_derivation,
     open_key_encryption_key,
     open_keypair,
@@ -223,8 +223,8 @@ def unlock(
         keyring = open_key_encryption_key(subject, derived, kek_record)
     with reporter.step(None, "Open the data encryption keys"):
         listing = yield from calls.list_data_encryption_keys(session)
-        for record in listing.data_encryption_keys:
-            keyring.add(open_data_encryption_key(connection, keyring, record, mode))
+        for key in (yield from open_data_encryption_keys(connection, keyring, listing.data_encryption_keys, mode)):
+            keyring.add(key)
     with reporter.step(None, "Open the keypair tagged vault"):
         keypair_record = yield from found(calls.read_keypair_by_external_identifier(session, VAULT_TAG))
         if mode is Mode.STRICT:

@@ -30,6 +30,7 @@ class Keyring:
         self.account = account
         self._key_encryption_key: KeyEncryptionKey | None = key_encryption_key
         self._data_encryption_keys: list[DataEncryptionKey] = []
+        self._uids: set[str] = set()
         self._vault_keypair: OpenKeypair | None = None
 
     def __repr__(self) -> str:
@@ -58,13 +59,19 @@ class Keyring:
 
     def add(self, key: DataEncryptionKey) -> None:
         """Add a DEK; the same uid twice is refused: a list with a copy in it was tampered with."""
-        if key.uid is not None and key.uid in self.uids:
+        if self.knows(key):
             raise ProtocolViolation("a data encryption key is listed twice")
+        if key.uid is not None:
+            self._uids.add(key.uid)
         self._data_encryption_keys.append(key)
+
+    def knows(self, key: DataEncryptionKey) -> bool:
+        """Whether a DEK with this uid is in the keyring."""
+        return key.uid is not None and key.uid in self._uids
 
     @property
     def uids(self) -> tuple[str, ...]:
-        return tuple(sorted(key.uid for key in self._data_encryption_keys if key.uid is not None))
+        return tuple(sorted(self._uids))
 
     @property
     def purposes(self) -> tuple[str, ...]:
@@ -99,4 +106,5 @@ class Keyring:
         """Drop every key. Python cannot promise that no copy is left in memory."""
         self._key_encryption_key = None
         self._data_encryption_keys = []
+        self._uids = set()
         self._vault_keypair = None

@@ -9,7 +9,7 @@ import msgspec
 from strongroom.client.conversation import Conversation, Work
 from strongroom.client.errors import AccountClosed, NoSuchKey, SessionExpired
 from strongroom.client.keyring import Keyring, OpenKeypair
-from strongroom.client.opening import Stored, Subject, found, open_data_encryption_key, open_keypair
+from strongroom.client.opening import Stored, Subject, found, open_data_encryption_keys, open_keypair
 from strongroom.client.pins import Pins, PinStore
 from strongroom.client.storing import store_data_encryption_key, store_keypair
 from strongroom.client.vaulting import VaultAccess
@@ -58,9 +58,11 @@ class OpenAccount:
         if purpose in self.keyring.purposes:
             return
         listing = yield from subject.calls.list_data_encryption_keys(subject.session)
-        for record in listing.data_encryption_keys:
-            key = open_data_encryption_key(subject.connection, self.keyring, record, subject.mode)
-            if key.uid is not None and key.uid not in self.keyring.uids:
+        keys = yield from open_data_encryption_keys(
+            subject.connection, self.keyring, listing.data_encryption_keys, subject.mode
+        )
+        for key in keys:
+            if key.uid is not None and not self.keyring.knows(key):
                 self.keyring.add(key)
         if purpose not in self.keyring.purposes:
             yield from store_data_encryption_key(subject, self.keyring, purpose)

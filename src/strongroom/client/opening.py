@@ -1,14 +1,14 @@
 """Opening what the service stores: every value is checked against the passphrase and its place before it is used."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from strongroom.client.calls import PlainCalls
 from strongroom.client.connection import Connection
-from strongroom.client.conversation import Conversation
+from strongroom.client.conversation import Conversation, Work
 from strongroom.client.errors import ProtocolViolation, ServiceRefused, UnlockRefused
 from strongroom.client.keyring import Keyring, OpenKeypair
 from strongroom.client.pins import Pins, digest
@@ -125,14 +125,21 @@ def open_key_encryption_key(subject: Subject, derived: Derived, record: keystore
         return Keyring(subject.account, key)
 
 
-def open_data_encryption_key(
-    connection: Connection, keyring: Keyring, record: keystore.DataEncryptionKey, mode: Mode
-) -> DataEncryptionKey:
-    """Unwrap one stored DEK."""
+def open_data_encryption_keys(
+    connection: Connection, keyring: Keyring, records: Iterable[keystore.DataEncryptionKey], mode: Mode
+) -> Conversation[list[DataEncryptionKey]]:
+    """Unwrap stored DEKs. Their number is the service's choice, so this is work and not done on an event loop."""
+    key_encryption_key = keyring.key_encryption_key
+
+    def unwrap() -> list[DataEncryptionKey]:
+        return [
+            key_encryption_key.unwrap_data_encryption_key(record.serialized_data_encryption_key, keyring.account, mode)
+            for record in records
+        ]
+
     with unlocking(connection.realm):
-        return keyring.key_encryption_key.unwrap_data_encryption_key(
-            record.serialized_data_encryption_key, keyring.account, mode
-        )
+        keys: list[DataEncryptionKey] = yield Work(unwrap)
+        return keys
 
 
 def open_keypair(

@@ -15,7 +15,7 @@ from strongroom.client.opening import (
     Stored,
     Subject,
     found,
-    open_data_encryption_key,
+    open_data_encryption_keys,
     open_derivation,
     open_key_encryption_key,
     open_keypair,
@@ -134,8 +134,8 @@ class KeyStoring:
         if not self._fresh:
             listing = yield from subject.calls.list_data_encryption_keys(subject.session)
             records.extend(listing.data_encryption_keys)
-        for record in records:
-            keyring.add(open_data_encryption_key(subject.connection, keyring, record, subject.mode))
+        for key in (yield from open_data_encryption_keys(subject.connection, keyring, records, subject.mode)):
+            keyring.add(key)
         if DATA_PURPOSE not in keyring.purposes:
             if self._known:
                 raise RollbackDetected("a data encryption key is missing")

@@ -13,7 +13,7 @@ LOGGER = "strongroom"
 
 # Every credential of the protocol starts like this; the filter is the second line, not the first.
 _CREDENTIAL = re.compile(r"\bsr[a-z]{1,2}\d?_[0-9A-Za-z_.-]{8,}")
-_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
 def redact(text: str) -> str:

@@ -68,13 +68,15 @@ def split(text: str, strategy: Strategy, mode: Mode = Mode.STRICT, limit: int = 
     MalformedCiphertext unless: exactly three parts, the strategy to the letter, canonical Base64, at least one byte of
     data (exactly 512 for Rsa4096), artefacts exactly `iv` (12 bytes), `at` (16 bytes), `ad`, or the empty hash.
     """
-    if len(text) > limit or text.count(".") != 2:
-        raise MalformedCiphertext
     # The strategy is compared, never looked up: a relabelled value must not choose another cipher.
-    name, encoded, encoded_artefacts = text.split(".")
-    if name != strategy:
+    start = len(strategy) + 1
+    if len(text) > limit or not text.startswith(f"{strategy}."):
         raise MalformedCiphertext
-    data = decode_padded(encoded, mode)
+    end = text.find(".", start)
+    if end < 0 or len(text) - end > _ARTEFACT_CHARACTERS + 1 or text.find(".", end + 1) >= 0:
+        raise MalformedCiphertext
+    encoded_artefacts = text[end + 1 :]
+    data = decode_padded(text[start:end], mode)
     if not data:
         raise MalformedCiphertext
     if strategy == "Rsa4096":
@@ -86,7 +88,7 @@ def split(text: str, strategy: Strategy, mode: Mode = Mode.STRICT, limit: int = 
 
 
 def _decode_artefacts(encoded: str, mode: Mode) -> bytes:
-    decoded = decode_padded(encoded, mode) if len(encoded) <= _ARTEFACT_CHARACTERS else None
+    decoded = decode_padded(encoded, mode)
     if decoded is None:
         raise MalformedCiphertext
     return decoded

@@ -4,6 +4,7 @@ It serves over `httpx.MockTransport`, so nothing of the client is patched; only 
 arguments and keypairs are the fixed ones, which saves seconds a test.
 """
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -377,16 +378,25 @@ def private_keys() -> list[PrivateKey]:
     return [PrivateKey.parse(path.read_text(), trusted=True) for path in sorted(KEYS.glob("*.private.pem"))]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def quick_keys(private_keys: list[PrivateKey]) -> Iterator[None]:
+_remembered = functools.cache(key_stretching.pbkdf2)
+
+
+@contextlib.contextmanager
+def _quick(private_keys: list[PrivateKey]) -> Iterator[None]:
     """PBKDF2 by memory, salts from a short list and keypairs from the fixed ones; the keys themselves stay random."""
     with pytest.MonkeyPatch.context() as patch:
-        remembered = functools.cache(key_stretching.pbkdf2)
-        patch.setattr(login_secret, "pbkdf2", remembered)
-        patch.setattr(derivation, "pbkdf2", remembered)
+        patch.setattr(login_secret, "pbkdf2", _remembered)
+        patch.setattr(derivation, "pbkdf2", _remembered)
         patch.setattr(derivation, "random_bytes", lambda count: b"\x5a" * count)
         pool = itertools.cycle(private_keys)
         patch.setattr(PrivateKey, "generate", classmethod(lambda cls: next(pool)))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def quick_keys(private_keys: list[PrivateKey]) -> Iterator[None]:
+    """For one test at a time: what runs beside or after these tests has to meet the real thing."""
+    with _quick(private_keys):
         yield
 
 
@@ -397,9 +407,9 @@ def peer() -> Peer:
 
 
 @pytest.fixture(scope="session")
-def _settled(quick_keys: None) -> Peer:
+def _settled(private_keys: list[PrivateKey]) -> Peer:
     peer = Peer()
-    with connect(peer) as service:
+    with _quick(private_keys), connect(peer) as service:
         service.register(NAME, PASSPHRASE, iterations=ITERATIONS)
     return peer
 

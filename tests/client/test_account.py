@@ -146,6 +146,8 @@ def test_logging_out_of_sessions_that_have_expired_is_no_error(settled: "Peer", 
     settled.sessions.clear()
     settled.vault_sessions.clear()
     account.log_out()
+    with pytest.raises(AccountClosed):
+        account.seal(b"x")
 
 
 def test_leaving_the_block_closes_the_account(service: Strongroom) -> None:

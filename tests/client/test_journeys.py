@@ -13,9 +13,11 @@ from strongroom import (
     ConfigurationRefused,
     CryptoError,
     InvalidCredentials,
+    NoSuchKey,
     Progress,
     RegistrationIncomplete,
     ServiceRefused,
+    ServiceUnavailable,
     Strongroom,
     UnlockRefused,
     UsernameTaken,
@@ -204,6 +206,8 @@ def test_compat_opens_accounts_of_other_ports_and_only_when_asked(peer: "Peer", 
         assert all(PASSPHRASE.encode() not in seen.body for seen in peer.seen)
         account = service.unlock("Old", PASSPHRASE, compat=True)
         assert account.open(sealed, compat=True) == b"old data"
+        with pytest.raises(NoSuchKey):
+            account.classification_nodes()
         with pytest.raises(Exception, match="key"):
             account.open(sealed)
 
@@ -214,3 +218,25 @@ def test_strict_refuses_an_unbound_account_even_if_the_login_secret_fits(peer: "
         peer.person("Old").passphrase = derive_login_secret(PASSPHRASE, "Old", "http://localhost").reveal()
         with pytest.raises(UnlockRefused):
             service.unlock("Old", PASSPHRASE)
+
+
+def test_a_vault_token_that_opens_nothing_is_refused_as_such(peer: "Peer", connect: Connect) -> None:
+    with connect(peer) as service:
+        used = service.calls.issue_vault_admission_token().token_value
+        peer.tokens[used] = True
+        with pytest.raises(AdmissionTokenUsed):
+            service.register("Ada", PASSPHRASE, vault_admission_token=used, iterations=600_000)
+        with pytest.raises(ServiceRefused) as caught:
+            service.register("Ada", PASSPHRASE, vault_admission_token="sra_unknown", iterations=600_000)
+        assert caught.value.code == "admission_token_invalid"
+        service.register("Ada", PASSPHRASE, iterations=600_000)
+
+
+def test_a_vault_account_that_exists_under_our_key_is_entered_by_login(peer: "Peer", connect: Connect) -> None:
+    peer.break_at("vault.create_user", "after", "lost")
+    with connect(peer) as service:
+        token = service.calls.issue_vault_admission_token().token_value
+        with pytest.raises(ServiceUnavailable):
+            service.register("Ada", PASSPHRASE, vault_admission_token=token, iterations=600_000)
+        service.register("Ada", PASSPHRASE, vault_admission_token=token, iterations=600_000)
+    assert peer.names.count("vault.create_session") == 1

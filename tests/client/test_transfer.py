@@ -2,13 +2,20 @@
 
 import contextlib
 import gzip
+import ipaddress
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import anyio
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from strongroom import AsyncStrongroom, ProtocolViolation, ServiceUnavailable, Strongroom, StrongroomError
 
@@ -201,3 +208,59 @@ def test_what_is_not_http_is_unavailable(serve: Serve, ask: Ask, noise: bytes) -
 
     with pytest.raises(ServiceUnavailable):
         ask(serve(treat))
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A self-signed certificate for 127.0.0.1 and its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "loopback")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file = tmp_path / "loopback.pem"
+    file.write_bytes(signed.public_bytes(serialization.Encoding.PEM) + private)
+    return file
+
+
+def over_tls(certificate: Path, treat: Callable[[socket.socket], None]) -> Callable[[socket.socket], None]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def handshake(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as wrapped:
+            treat(wrapped)
+
+    return handshake
+
+
+@both
+def test_certificates_are_checked_against_the_systems_trust_store(
+    serve: Serve, ask: Ask, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = serve(over_tls(certificate, whole(OK))).replace("http://", "https://")
+    with pytest.raises(ServiceUnavailable):
+        ask(url)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    ask(url)
+
+
+@both
+def test_the_deadline_holds_over_tls(
+    serve: Serve, ask: Ask, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    url = serve(over_tls(certificate, trickle(HEAD, b"X-A: b\r\n"))).replace("http://", "https://")
+    started = time.monotonic()
+    with pytest.raises(ServiceUnavailable):
+        ask(url, timeout=0.4)
+    assert time.monotonic() - started < 3

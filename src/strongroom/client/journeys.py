@@ -127,7 +127,7 @@ def register(
     yield from _enter_vault(subject, vault, vault_admission_token)
     stored = Stored(derived, kek_record, dek_records, keypair_record)
     with reporter.step(None, "Read everything back"):
-        yield from storing.read_back(stored)
+        yield from storing.read_back(keyring, stored)
     return (yield from opened(subject, keyring, vault, store, stored, known))
 
 

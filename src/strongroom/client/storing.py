@@ -103,6 +103,7 @@ class KeyStoring:
             lambda: calls.read_passphrase_derivation_artefact(session),
         )
         if not ours:
+            self._fresh = False  # another device is registering the same account
             return (yield from open_derivation(subject, self._passphrase, record))
         if (record.derivation_artefacts, record.verification_artefacts) != (text, verification):
             raise ReadBackMismatch("derivation artefacts")
@@ -122,6 +123,7 @@ class KeyStoring:
             lambda: calls.read_key_encryption_key(session),
         )
         if not ours:
+            self._fresh = False  # another device is registering the same account
             return open_key_encryption_key(subject, derived, record), record
         if record.serialized_key_encryption_key != serialized:
             raise ReadBackMismatch("key encryption key")
@@ -156,9 +158,12 @@ class KeyStoring:
         keyring.take_vault_keypair(keypair)
         return record
 
-    def read_back(self, stored: Stored) -> Conversation[None]:
-        """Read everything once more and compare: a service that confirms without storing is told before use."""
-        calls, session = self._subject.calls, self._subject.session
+    def read_back(self, keyring: Keyring, stored: Stored) -> Conversation[None]:
+        """Read everything once more and compare: a service that confirms without storing is told before use.
+
+        Data encryption keys that another device has added meanwhile are adopted.
+        """
+        subject, calls, session = self._subject, self._subject.calls, self._subject.session
         artefact = yield from found(calls.read_passphrase_derivation_artefact(session))
         held = stored.derived.record
         if artefact is None or (artefact.derivation_artefacts, artefact.verification_artefacts) != (
@@ -170,10 +175,13 @@ class KeyStoring:
         if key is None or key.serialized_key_encryption_key != stored.key_encryption_key.serialized_key_encryption_key:
             raise ReadBackMismatch("key encryption key")
         listing = yield from calls.list_data_encryption_keys(session)
-        listed = {record.serialized_data_encryption_key for record in listing.data_encryption_keys}
-        # Another device may have added keys meanwhile; ours must be there.
-        if not {record.serialized_data_encryption_key for record in stored.data_encryption_keys} <= listed:
+        listed = {record.serialized_data_encryption_key: record for record in listing.data_encryption_keys}
+        ours = {record.serialized_data_encryption_key for record in stored.data_encryption_keys}
+        if not ours <= set(listed):
             raise ReadBackMismatch("data encryption keys")
+        added = [record for text, record in listed.items() if text not in ours]
+        for added_key in (yield from open_data_encryption_keys(subject.connection, keyring, added, subject.mode)):
+            keyring.add(added_key)
         keypair = yield from found(calls.read_keypair_by_external_identifier(session, VAULT_TAG))
         if keypair is None or stored.vault_keypair is None or not _same_keypair(keypair, stored.vault_keypair):
             raise ReadBackMismatch("keypair tagged vault")

@@ -79,8 +79,9 @@ async def test_a_provider_has_at_most_two_active_api_keys(access: Any) -> None:
     for key in (first, second):
         assert (await access.read(lambda tx, key=key: providers.authenticate(tx, provider_id, key, NOW))).provider_id
     records = await access.read(lambda tx: providers.keys_of(tx, provider_id))
-    assert await access.write(lambda tx: providers.revoke_key(tx, provider_id, records[0].id, NOW))
-    assert not await access.write(lambda tx: providers.revoke_key(tx, provider_id, records[0].id, NOW))
+    (key_id,) = [record.id for record in records if record.name == "one"]
+    assert await access.write(lambda tx: providers.revoke_key(tx, provider_id, key_id, NOW))
+    assert not await access.write(lambda tx: providers.revoke_key(tx, provider_id, key_id, NOW))
     with pytest.raises(Refused):
         await access.read(lambda tx: providers.authenticate(tx, provider_id, first, NOW))
     await access.write(lambda tx: providers.create_key(tx, provider_id, "three", NOW))

@@ -186,7 +186,10 @@ async def test_parallel_use_of_a_claimed_token_has_one_winner(world: "World") ->
     results = await world.outcomes(world.create_user(NAMES[turn % 6], token) for turn in range(32))
     winners = [result for result in results if isinstance(result, VaultUserResponse)]
     assert len(winners) == 1
-    assert set(results) - set(winners) == {Refusal.admission_token_used, Refusal.public_key_taken}
+    # The winner's own key may come again before the claim is remembered, and is then told that it is there.
+    losers = {result for result in results if result not in winners}
+    assert Refusal.admission_token_used in losers
+    assert losers <= {Refusal.admission_token_used, Refusal.public_key_taken}
 
 
 async def test_a_key_store_user_gets_one_vault_user(world: "World") -> None:

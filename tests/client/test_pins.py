@@ -60,7 +60,11 @@ def test_states_that_cannot_have_followed_are_refused(changes: dict[str, object]
     ids=str,
 )
 def test_states_that_follow_are_accepted(changes: dict[str, object]) -> None:
-    KNOWN.check(msgspec.structs.replace(KNOWN, **changes))
+    seen = msgspec.structs.replace(KNOWN, **changes)
+    KNOWN.check(seen)
+    if seen != KNOWN:  # and it is no way back
+        with pytest.raises(RollbackDetected):
+            seen.check(KNOWN)
 
 
 def test_the_file_is_private_and_named_without_the_username(tmp_path: Path) -> None:

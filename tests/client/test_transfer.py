@@ -82,7 +82,7 @@ def trickle(start: bytes, piece: bytes) -> Callable[[socket.socket], None]:
 
 def ask(url: str, timeout: float = 5.0) -> None:
     with Strongroom(url, timeout=timeout) as service:
-        service.calls.healthz()
+        assert service.calls.healthz().status == "ok"
 
 
 def ask_async(url: str, timeout: float = 5.0) -> None:

@@ -200,7 +200,9 @@ def test_other_parameters_are_refused(changes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"iter": 10_000_000}, {"salt": bytes(16)}, {"salt": bytes(64)}])
 def test_the_bounds_themselves_are_inside(changes: dict[str, Any]) -> None:
-    _with(**changes).check_strict()
+    artefacts = _with(**changes)
+    artefacts.check_strict()
+    assert parse_derivation_artefacts(artefacts.serialize()) == artefacts
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,8 @@ async def test_the_key_may_come_back_with_other_line_ends(world: "World") -> Non
     await world.create_user("ada")
     body = CreateVaultSession(world.public_pem("ada").replace("\n", "\r\n"))
     answer = await world.api.create_session(world.subscription, body)
-    await world.authenticate(world.decrypt("ada", answer.session.encrypted_session_authentication_string))
+    text = world.decrypt("ada", answer.session.encrypted_session_authentication_string)
+    assert await world.authenticate(text) == await world.authenticate(text)
 
 
 async def test_using_a_string_again_writes_no_second_row(world: "World") -> None:

@@ -1,0 +1,144 @@
+"""Rules for the code of the package, read from its syntax tree."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from strongroom.server import pages
+from strongroom.wire.refusal import Refusal
+
+Package = dict[str, ast.Module]
+
+FORBIDDEN_MODULES = {"random", "pickle", "marshal", "shelve", "yaml", "bson", "telnetlib", "ftplib"}
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
+
+# Names of values that someone could guess byte by byte if they were compared with `==`.
+GUESSABLE = re.compile(r"(^|_)(hash|digest|mac|hmac|secret|signature|passphrase|password)$|^(crc|tag)$")
+COMPARED_OPENLY = {
+    ("src/strongroom/crypto/binding.py", "private_key"): "the tag is an external identifier, known to both sides",
+    ("src/strongroom/crypto/checksum.py", "has_checksum"): "a checksum finds typing errors and authenticates nothing",
+    ("src/strongroom/crypto/derivation.py", "_check"): "the name of a hash function",
+    ("src/strongroom/crypto/verification.py", "_read"): "of public text, once the HMAC has been checked",
+}
+
+SQL = re.compile(r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|ORDER BY|VALUES)\b")
+COMPOSED_SQL = {
+    ("src/strongroom/cli/demo/evidence.py", "_newest"): "the table's name, out of a tuple of the module",
+    ("src/strongroom/vault/classification_nodes.py", "list_nodes"): "joins conditions that are constants of the module",
+}
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """Every function with its name; methods too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, node
+
+
+def last_name(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(value=inner) | ast.Call(func=inner):
+            return last_name(inner)
+    return ""
+
+
+def literal_text(node: ast.AST) -> str:
+    return " ".join(n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+
+
+def is_composition(node: ast.AST) -> bool:
+    match node:
+        case ast.JoinedStr(values=values):
+            return any(isinstance(value, ast.FormattedValue) for value in values)
+        case ast.BinOp(op=ast.Add() | ast.Mod()):
+            return True
+        case ast.Call(func=ast.Attribute(attr="format" | "join" | "format_map" | "replace")):
+            return True
+    return False
+
+
+def test_nothing_is_evaluated_or_unpickled(package: Package) -> None:
+    found = []
+    for name, tree in package.items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Import(names=names):
+                    modules = {alias.name.partition(".")[0] for alias in names}
+                case ast.ImportFrom(module=str() as module, level=0):
+                    modules = {module.partition(".")[0]}
+                case _:
+                    modules = set()
+            found += [f"{name}: {module}" for module in modules & FORBIDDEN_MODULES]
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FORBIDDEN_CALLS:
+                found.append(f"{name}: {node.func.id}()")
+    assert found == []
+
+
+def test_secrets_are_compared_in_constant_time(package: Package) -> None:
+    found = []
+    for name, tree in package.items():
+        for function, body in functions(tree):
+            for node in ast.walk(body):
+                if not isinstance(node, ast.Compare) or not any(isinstance(op, ast.Eq | ast.NotEq) for op in node.ops):
+                    continue
+                sides = (node.left, *node.comparators)
+                if any(GUESSABLE.search(last_name(side)) for side in sides):
+                    found.append((name, function))
+    assert sorted(set(found)) == sorted(COMPARED_OPENLY)
+
+
+def test_every_time_has_a_zone(package: Package) -> None:
+    found = []
+    for name, tree in package.items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            arguments = len(node.args) + len(node.keywords)
+            match node.func:
+                case ast.Attribute(attr="utcnow" | "utcfromtimestamp" | "today"):
+                    found.append(f"{name}:{node.lineno}")
+                case ast.Attribute(value=ast.Name(id="datetime"), attr="now") if arguments == 0:
+                    found.append(f"{name}:{node.lineno}")
+                case ast.Attribute(value=ast.Name(id="datetime"), attr="fromtimestamp") if arguments == 1:
+                    found.append(f"{name}:{node.lineno}")
+                case ast.Name(id="datetime") if not any(k.arg == "tzinfo" for k in node.keywords):
+                    found.append(f"{name}:{node.lineno}")
+    assert found == []
+
+
+def test_sql_is_made_of_constants_of_the_module(package: Package) -> None:
+    found = set()
+    for name, tree in package.items():
+        for function, body in functions(tree):
+            for node in ast.walk(body):
+                if is_composition(node) and SQL.search(literal_text(node)):
+                    found.add((name, function))
+    assert sorted(found) == sorted(COMPOSED_SQL)
+
+
+def test_no_exception_is_caught_without_a_name(package: Package) -> None:
+    found = [
+        f"{name}:{node.lineno}"
+        for name, tree in package.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler) and node.type is None
+    ]
+    assert found == []
+
+
+def test_every_module_says_what_it_is_for(package: Package) -> None:
+    assert [name for name, tree in package.items() if not ast.get_docstring(tree)] == []
+
+
+def test_every_refusal_is_raised_somewhere_or_reserved(package: Package) -> None:
+    speaking = ("/wire/", "/client/", "/server/pages.py", "/server/refusals.py")  # they name codes and raise none
+    raised = {
+        node.attr
+        for name, tree in package.items()
+        if not any(part in name for part in speaking)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Refusal"
+    }
+    assert set(Refusal.__members__) - raised == {refusal.code for refusal in pages.RESERVED}

@@ -9,6 +9,6 @@ from strongroom.crypto.rsa4096 import PrivateKey
 @pytest.fixture(autouse=True)
 def real_cryptography() -> None:
     for module in (derivation, login_secret):
-        assert module.pbkdf2 is key_stretching.pbkdf2  # type: ignore[attr-defined]  # imported there for its own use
+        assert module.pbkdf2 is key_stretching.pbkdf2
     assert derivation.random_bytes is randomness.random_bytes  # type: ignore[attr-defined]
     assert PrivateKey.generate.__func__.__module__ == "strongroom.crypto.rsa4096"  # type: ignore[attr-defined]

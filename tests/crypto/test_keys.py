@@ -180,6 +180,7 @@ def test_purposes_and_limits(ada: Hierarchy) -> None:
     for purpose in ("", "Notes", "a" * 33):
         with pytest.raises(ContextRefused):
             DataEncryptionKey.generate(purpose)
+    assert KeyEncryptionKey.generate() != KeyEncryptionKey.generate()
     first, second = DataEncryptionKey.generate("notes"), DataEncryptionKey.generate("notes")
     assert first != second
     assert first.uid != second.uid

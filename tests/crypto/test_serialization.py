@@ -131,6 +131,9 @@ def test_artefacts_do_not_travel_between_strategies() -> None:
     rsa_data = RSA_TEXT.split(".")[1]
     with pytest.raises(MalformedCiphertext):
         split(f"Rsa4096.{rsa_data}.{ARTEFACTS}", "Rsa4096", Mode.COMPAT)
+    for artefacts in ("", "LS0t", "QQUAAAAB", "LS0tIHt9Cg="):
+        with pytest.raises(MalformedCiphertext):
+            split(f"Rsa4096.{rsa_data}.{artefacts}", "Rsa4096", Mode.COMPAT)
     with pytest.raises(MalformedCiphertext):
         split(f"Aes256Gcm.{DATA}.LS0tIHt9Cg==", "Aes256Gcm", Mode.COMPAT)
 

@@ -25,7 +25,10 @@ _RUBY_SHORT: Final = dict(zip(b"abtnvfres", b"\a\b\t\n\v\f\r\x1b ", strict=True)
 
 
 def read_json(data: bytes, mode: Mode) -> dict[str, Scalar]:
-    """The fields of one flat object, binary as Base64 text; MalformedArtefacts for nesting, duplicates, other types."""
+    """The fields of one flat object, binary as Base64 text; the caller has seen that one begins.
+
+    MalformedArtefacts for nesting, duplicates or other types.
+    """
     # Depth is refused before the parser runs, so that it has nothing to recurse into.
     if len(data) > SIZE_LIMIT or _NESTED.fullmatch(data) is None:
         raise MalformedArtefacts
@@ -33,8 +36,6 @@ def read_json(data: bytes, mode: Mode) -> dict[str, Scalar]:
         pairs = json.loads(data.decode("ascii"), object_pairs_hook=list, parse_constant=_refuse, parse_float=_refuse)
     except ValueError:
         raise MalformedArtefacts from None
-    if not isinstance(pairs, list):
-        raise MalformedArtefacts
     fields: dict[str, Scalar] = {}
     for name, given in pairs:
         value = given

@@ -171,6 +171,28 @@ async def test_a_conditional_request_for_an_image_is_answered_304(service: Any) 
     assert (again.status_code, again.content) == (304, b"")
 
 
+async def test_a_conditional_request_for_the_nodes_is_answered_304(service: Any) -> None:
+    session = await service.vault_session()
+    path = "/vault/classification_nodes?scheme_name=tag"
+    found = await service.call("GET", path, auth=session)
+    etag = found.headers["etag"]
+    assert (found.status_code, found.headers["cache-control"]) == (200, "private, no-cache")
+    for held in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+        again = await service.call("GET", path, auth=session, headers={"If-None-Match": held})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
+        assert "content-length" not in again.headers
+    for other in ('"other"', etag.strip('"'), f'*, {etag[:-2]}"'):
+        changed = await service.call("GET", path, auth=session, headers={"If-None-Match": other})
+        assert (changed.status_code, changed.content) == (200, found.content)
+
+
+async def test_what_is_held_opens_nothing_without_a_session(service: Any) -> None:
+    path = "/vault/classification_nodes"
+    found = await service.call("GET", path, auth=await service.vault_session())
+    refused = await service.call("GET", path, auth="nobody", headers={"If-None-Match": found.headers["etag"]})
+    assert (refused.status_code, refused.headers["cache-control"]) == (401, "no-store")
+
+
 class Broken:
     """An API whose handlers fail in ways no handler should."""
 

@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 
+from strongroom.server.answers import Versioned
 from strongroom.server.door import routes
 from strongroom.vault.api import VaultApi
 from strongroom.wire import vault
@@ -27,4 +28,4 @@ def test_a_handler_names_the_records_of_its_endpoint(endpoint: Endpoint) -> None
     if endpoint.has_body:
         assert parameters["what"] is endpoint.request
     if "application/json" in endpoint.media_types and endpoint.status != 204:
-        assert parameters["return"] is endpoint.response
+        assert parameters["return"] is (Versioned if endpoint.conditional else endpoint.response)

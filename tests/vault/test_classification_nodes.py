@@ -20,7 +20,7 @@ from strongroom.server.principals import VaultSession
 from strongroom.server.secret import ServerSecret
 from strongroom.vault import classification_nodes
 from strongroom.vault.area import Vault
-from strongroom.vault.importing import ensure_shipped
+from strongroom.vault.importing import SHIPPED, ensure_shipped, import_classification
 from strongroom.wire.refusal import Refusal
 from strongroom.wire.vault import ClassificationNode, ClassificationNodeQuery
 
@@ -34,7 +34,7 @@ SOMEBODY = VaultSession(b"\x01" * 16, b"\x02" * 16, b"\x03" * 16)
 
 async def listed(world: "World", **query: object) -> list[ClassificationNode]:
     await ensure_shipped(world.vault.store, 1)
-    answer = await world.api.list_classification_nodes(SOMEBODY, msgspec.convert(query, ClassificationNodeQuery))
+    answer = await classification_nodes.list_nodes(world.vault, msgspec.convert(query, ClassificationNodeQuery))
     return answer.classification_nodes
 
 
@@ -57,7 +57,7 @@ async def test_a_node_has_the_fields_of_the_specification(world: "World") -> Non
 async def test_the_whole_listing_is_ordered_and_has_null_meta(world: "World") -> None:
     nodes = await listed(world)
     assert [(node.scheme, node.ordinal) for node in nodes] == sorted((node.scheme, node.ordinal) for node in nodes)
-    answer = await world.api.list_classification_nodes(SOMEBODY, ClassificationNodeQuery())
+    answer = await classification_nodes.list_nodes(world.vault, ClassificationNodeQuery())
     assert msgspec.to_builtins(answer.meta) == {"pages": None, "total_count": None}
 
 
@@ -89,11 +89,11 @@ async def test_pages_add_up_to_the_listing(world: "World") -> None:
     seen: list[ClassificationNode] = []
     for page in range(1, -(-len(whole) // 7) + 1):
         query = ClassificationNodeQuery(page=page, per=7)
-        answer = await world.api.list_classification_nodes(SOMEBODY, query)
+        answer = await classification_nodes.list_nodes(world.vault, query)
         assert (answer.meta.pages, answer.meta.total_count) == (-(-len(whole) // 7), len(whole))
         seen += answer.classification_nodes
     assert seen == whole
-    beyond = await world.api.list_classification_nodes(SOMEBODY, ClassificationNodeQuery(page=1_000_000, per=200))
+    beyond = await classification_nodes.list_nodes(world.vault, ClassificationNodeQuery(page=1_000_000, per=200))
     assert beyond.classification_nodes == []
     assert beyond.meta.total_count == len(whole)
 
@@ -101,10 +101,10 @@ async def test_pages_add_up_to_the_listing(world: "World") -> None:
 async def test_pages_count_what_the_filters_leave(world: "World") -> None:
     await listed(world)
     query = ClassificationNodeQuery(per=5, scheme_name="esafe_tags")
-    answer = await world.api.list_classification_nodes(SOMEBODY, query)
+    answer = await classification_nodes.list_nodes(world.vault, query)
     assert [node.ordinal for node in answer.classification_nodes] == [1, 2, 3, 4, 5]
     assert (answer.meta.pages, answer.meta.total_count) == (3, 13)
-    nothing = await world.api.list_classification_nodes(SOMEBODY, ClassificationNodeQuery(page=1, by_name="\x01"))
+    nothing = await classification_nodes.list_nodes(world.vault, ClassificationNodeQuery(page=1, by_name="\x01"))
     assert (nothing.meta.pages, nothing.meta.total_count) == (0, 0)
 
 
@@ -182,3 +182,25 @@ def test_by_name_is_the_substring_test_of_python(
 
 async def _no_claim(token_value: str, provider_id: bytes, claimant: str) -> None:
     raise AssertionError
+
+
+async def test_each_listing_has_a_version_of_its_own(world: "World") -> None:
+    await listed(world)
+    queries = [{}, {"scheme_name": "tag"}, {"by_name": "tag"}, {"page": 1}, {"per": 1}, {"by_name": "\ud800"}]
+    records = [msgspec.convert(query, ClassificationNodeQuery) for query in queries]
+    versions = [await classification_nodes.version(world.vault, record) for record in records]
+    assert len(set(versions)) == len(versions)
+    assert versions == [await classification_nodes.version(world.vault, record) for record in records]
+    moved = replace(world.vault, public_url="https://elsewhere.example")
+    assert await classification_nodes.version(moved, records[0]) not in versions
+
+
+async def test_every_import_makes_a_new_version(world: "World") -> None:
+    query = ClassificationNodeQuery()
+    versions = [await classification_nodes.version(world.vault, query)]
+    await ensure_shipped(world.vault.store, 1_000)
+    versions.append(await classification_nodes.version(world.vault, query))
+    for now in (1_000, 1_000, 500, 2_000):  # within a millisecond, and after the clock was set back
+        await import_classification(world.vault.store, SHIPPED / "tag.toml", now)
+        versions.append(await classification_nodes.version(world.vault, query))
+    assert len(set(versions)) == len(versions)

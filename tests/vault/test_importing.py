@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from strongroom.server.principals import VaultSession
+from strongroom.vault import classification_nodes
 from strongroom.vault.importing import SHIPPED, ImportReport, ensure_shipped, import_classification
 from strongroom.vault.scheme_file import ImportRefused
 from strongroom.wire.vault import ClassificationNode, ClassificationNodeQuery
@@ -45,7 +46,7 @@ def write(folder: Path, *nodes: str, scheme: str = "zoo") -> Path:
 
 async def nodes_of(world: "World", scheme: str | None = "zoo") -> dict[str, ClassificationNode]:
     query = ClassificationNodeQuery(scheme_name=scheme)
-    answer = await world.api.list_classification_nodes(SOMEBODY, query)
+    answer = await classification_nodes.list_nodes(world.vault, query)
     return {node.name: node for node in answer.classification_nodes}
 
 

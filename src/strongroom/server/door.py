@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 import msgspec
 
 from strongroom.server import json_body, refusals
-from strongroom.server.answers import Answer, Content
+from strongroom.server.answers import Answer, Content, Versioned
 from strongroom.server.db import Unavailable
 from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.server.principals import Subscription
@@ -25,12 +25,14 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
-Handler: TypeAlias = Callable[[Any, Any], Awaitable[msgspec.Struct | Answer | Content | None]]
+Handler: TypeAlias = Callable[[Any, Any], Awaitable[msgspec.Struct | Answer | Content | Versioned | None]]
 Authenticate: TypeAlias = Callable[[Subscription | None, str], Awaitable[Any]]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")  # no underscore: never one of our credentials
 _MAX_QUERY_FIELDS = 32
 _JSON = (b"content-type", b"application/json")
+# For what needs a session: no cache between us and the caller keeps it, and the session is checked every time.
+_REVALIDATE = (b"cache-control", b"private, no-cache")
 _WANTED = frozenset(
     (
         b"service-subscription-key",
@@ -140,9 +142,9 @@ class Door:
             *self._common,
             (b"x-request-id", request_id.encode()),
         ]
-        if status != 204:
+        if status not in (204, 304):
             sent.append((b"content-length", str(len(body)).encode()))
-        if route is None or not route.endpoint.cacheable or status >= 400:
+        if route is None or status >= 400 or not (route.endpoint.cacheable or route.endpoint.conditional):
             sent.append((b"cache-control", b"no-store"))
         await send({"type": "http.response.start", "status": status, "headers": sent})
         await send({"type": "http.response.body", "body": body})
@@ -194,6 +196,11 @@ class Door:
             return endpoint.status, b"", []
         if isinstance(answer, Content):
             return _content(answer, endpoint.status, headers.get(b"if-none-match"))
+        if isinstance(answer, Versioned):
+            validators = [(b"etag", answer.etag.encode()), _REVALIDATE]
+            if _is_held(answer.etag, headers.get(b"if-none-match")):
+                return 304, b"", validators
+            return endpoint.status, _encode(await answer.make()), [_JSON, *validators]
         if isinstance(answer, Answer):
             return answer.status, _encode(answer.body), [_JSON]
         return endpoint.status, _encode(answer), [_JSON]
@@ -279,6 +286,14 @@ def _content(content: Content, status: int, if_none_match: str | None) -> tuple[
     headers = [(name.lower().encode(), value.encode()) for name, value in content.headers.items()]
     headers.append((b"content-type", content.media_type.encode()))
     etag = content.headers.get("ETag")
-    if etag is not None and if_none_match in (etag, "*"):
+    if etag is not None and _is_held(etag, if_none_match):
         return 304, b"", headers
     return status, content.data, headers
+
+
+def _is_held(etag: str, if_none_match: str | None) -> bool:
+    """The weak comparison of RFC 9110 section 13.1.2: a proxy that compresses may have made our tag a weak one."""
+    if if_none_match is None:
+        return False
+    held = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+    return etag in held or held == ["*"]

@@ -58,8 +58,9 @@ _CONVENTIONS = f"""\
   `headers_too_large`, whatever the path.
 - `X-Request-Id` (letters, digits, `.` and `-`, at most 64) is taken over and returned; otherwise one is made. It is the
   `instance` of a problem and stands in the access log.
-- Pictures carry an `ETag`; with it in `If-None-Match` the answer is 304. Everything that is not marked cacheable is
-  sent with `Cache-Control: no-store`.
+- Pictures and the listing of classification nodes carry an `ETag`; with it in `If-None-Match` the answer is 304.
+  The listing may be kept by its caller only, who asks each time (`Cache-Control: private, no-cache`); everything else
+  that is not marked cacheable is sent with `Cache-Control: no-store`.
 """
 
 
@@ -162,7 +163,7 @@ def _endpoint(endpoint: Endpoint) -> str:
 
 
 def _answer(endpoint: Endpoint) -> str:
-    cached = ", cacheable" if endpoint.cacheable else ""
+    cached = ", cacheable" if endpoint.cacheable else ", with an `ETag`" if endpoint.conditional else ""
     if endpoint.response is not NoBody:
         return f", {link(endpoint.response)}{cached}"
     if endpoint.status == 204:

@@ -1,7 +1,7 @@
 """The vault's endpoints in the order of the specification: who calls, what they send, what they get."""
 
 from strongroom.server import ids
-from strongroom.server.answers import Content
+from strongroom.server.answers import Content, Versioned
 from strongroom.server.principals import Provider, Service, Subscription, VaultSession
 from strongroom.vault import admission_tokens, classification_nodes, images, session, users
 from strongroom.vault.area import Vault
@@ -10,7 +10,6 @@ from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.vault import (
     ClassificationNodeQuery,
     ClassificationNodeResponse,
-    ClassificationNodesResponse,
     CreateVaultSession,
     CreateVaultUser,
     ExternalAdmissionTokenValue,
@@ -39,10 +38,11 @@ class VaultApi:
     async def delete_session(self, who: VaultSession, what: None) -> None:
         await session.delete(self._vault, who)
 
-    async def list_classification_nodes(
-        self, who: VaultSession, what: ClassificationNodeQuery
-    ) -> ClassificationNodesResponse:
-        return await classification_nodes.list_nodes(self._vault, what)
+    async def list_classification_nodes(self, who: VaultSession, what: ClassificationNodeQuery) -> Versioned:
+        # The version is read before the nodes: an import in between leaves new nodes under an old version, which costs
+        # their holder one more transfer. The other way round old nodes would pass for new ones.
+        etag = await classification_nodes.version(self._vault, what)
+        return Versioned(etag, lambda: classification_nodes.list_nodes(self._vault, what))
 
     async def read_classification_node(self, who: VaultSession, what: str) -> ClassificationNodeResponse:
         return ClassificationNodeResponse(await classification_nodes.read(self._vault, what))

@@ -1,5 +1,6 @@
 """Classification nodes: tags organised into schemes, each scheme a tree."""
 
+import hashlib
 import re
 from functools import lru_cache
 
@@ -7,6 +8,7 @@ from strongroom.server import ids
 from strongroom.server.db import Row, Transaction, Value
 from strongroom.vault import images
 from strongroom.vault.area import Vault
+from strongroom.version import __version__
 from strongroom.wire.paging import PagingMeta
 from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.vault import (
@@ -28,6 +30,8 @@ COUNT_BY_SCHEME = "SELECT scheme, COUNT(*) FROM classification_nodes GROUP BY sc
 PAGE = " LIMIT :limit OFFSET :offset"
 
 FIND = f"SELECT {_COLUMNS}, parent_id FROM classification_nodes WHERE node_id = :node_id"  # noqa: S608  # constants
+
+VERSION = "SELECT value FROM store_meta WHERE name = 'classification_imported_at'"
 
 OF_SCHEME = "scheme = :scheme"
 
@@ -69,6 +73,17 @@ async def list_nodes(vault: Vault, query: ClassificationNodeQuery) -> Classifica
     return ClassificationNodesResponse(
         [_node(vault.public_url, row) for row in rows], PagingMeta.of(query, total_count)
     )
+
+
+async def version(vault: Vault, query: ClassificationNodeQuery) -> str:
+    """The entity tag of this listing: another one after every import, and for everything else that its bytes show."""
+
+    async def find(tx: Transaction) -> Row | None:
+        return await tx.one(VERSION)
+
+    row = await vault.store.read(find)
+    said = (__version__, vault.public_url, 0 if row is None else row[0], query)
+    return f'"{hashlib.sha256(repr(said).encode()).hexdigest()[:32]}"'
 
 
 async def read(vault: Vault, node_id: str) -> PlacedClassificationNode:

@@ -10,10 +10,12 @@ from strongroom.vault.scheme_file import Fault, ImportRefused, Node, SchemeFile
 
 SHIPPED = Path(__file__).with_name("classification")
 
-# Writing this row first makes imports wait for each other: two at once could give one place to two nodes.
+# Writing this row first makes imports wait for each other: two at once could give one place to two nodes. The value
+# always grows, also within a millisecond and after a clock was set back: listings are told apart by it.
 TAKE_TURN = """
 INSERT INTO store_meta (name, value) VALUES ('classification_imported_at', :now)
-ON CONFLICT (name) DO UPDATE SET value = excluded.value
+ON CONFLICT (name) DO UPDATE SET value =
+    CASE WHEN excluded.value > store_meta.value THEN excluded.value ELSE store_meta.value + 1 END
 """
 
 FIND_SHIPPED = "SELECT value FROM store_meta WHERE name = 'classification_shipped_at'"

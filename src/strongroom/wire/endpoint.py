@@ -82,6 +82,8 @@ class Endpoint:
     subscription_key: bool = True
     cacheable: bool = False
     """False sends `Cache-Control: no-store`."""
+    conditional: bool = False
+    """The answer carries an `ETag` and may be kept by its caller, who asks every time whether it still holds."""
     internal: bool = False
     """True for calls between the areas: served, but no part of the public document."""
     aliases: tuple[str, ...] = field(default=())

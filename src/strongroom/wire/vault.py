@@ -149,6 +149,7 @@ ENDPOINTS = (
         query=ClassificationNodeQuery,
         response=ClassificationNodesResponse,
         status=200,
+        conditional=True,
     ),
     Endpoint(
         name="read_classification_node",

@@ -1,0 +1,253 @@
+"""The traps of one writer that commits for many, each shown to be closed."""
+
+import asyncio
+import contextvars
+import sqlite3
+import threading
+from collections.abc import Callable, Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strongroom.server.db import Transaction, Unavailable, sqlite_file
+from strongroom.server.db.sqlite import MAX_GROUP, SqliteStore
+
+pytestmark = pytest.mark.anyio
+
+INSERT = "INSERT INTO items (id, name, content, amount) VALUES (:id, :name, :content, NULL)"
+MANY = 64
+
+current: contextvars.ContextVar[str] = contextvars.ContextVar("current", default="none")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "area.sqlite"
+
+
+@pytest.fixture
+async def store(path: Path, items: Path) -> Any:
+    opened = SqliteStore(path, items)
+    yield opened
+    await opened.close()
+
+
+async def put(tx: Transaction, number: int, content: bytes = b"") -> None:
+    await tx.put(INSERT, id=number, name=str(number), content=content)
+
+
+async def ids(store: SqliteStore) -> list[int]:
+    return [row[0] for row in await store.read(lambda tx: tx.all("SELECT id FROM items ORDER BY id"))]
+
+
+class Gate:
+    """A unit of work that keeps the writer busy, so that what comes meanwhile makes one group."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._reached, self._opened = threading.Event(), threading.Event()
+        self._task = asyncio.ensure_future(store.write(self._wait))
+
+    async def _wait(self, tx: Transaction) -> None:
+        self._reached.set()
+        assert self._opened.wait(10)
+
+    async def closed(self) -> None:
+        assert await asyncio.to_thread(self._reached.wait, 10)
+
+    async def open(self) -> None:
+        await asyncio.sleep(0)
+        self._opened.set()
+        await self._task
+
+
+async def together(store: SqliteStore, *works: Callable[[Transaction], Coroutine[Any, Any, Any]]) -> list[Any]:
+    """The outcomes of units that are committed in one group."""
+    gate = Gate(store)
+    await gate.closed()
+    tasks = [asyncio.ensure_future(store.write(work)) for work in works]
+    await gate.open()
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_full_disk_fails_the_whole_group_and_nothing_runs_outside_a_transaction(store: SqliteStore) -> None:
+    writer = store._writer
+    (pages,) = writer.execute("PRAGMA page_count").fetchone()
+    writer.execute(f"PRAGMA max_page_count = {pages + 2}")
+    rolled_back: list[bool] = []
+
+    async def too_large(tx: Transaction) -> None:
+        try:
+            await put(tx, 2, bytes(1_000_000))
+        finally:
+            rolled_back.append(not writer.in_transaction)
+
+    works = [lambda tx: put(tx, 1), too_large, lambda tx: put(tx, 3), lambda tx: put(tx, 4)]
+    outcomes = await together(store, *works)
+    assert rolled_back == [True]  # the trap: SQLite has left the transaction while the group was in it
+    assert [type(outcome) for outcome in outcomes] == [Unavailable] * 4
+    assert await ids(store) == []
+    assert not writer.in_transaction
+
+    writer.execute("PRAGMA max_page_count = 1000000")
+    assert await together(store, *works) == [None] * 4
+    assert await ids(store) == [1, 2, 3, 4]
+
+
+async def test_no_answer_leaves_before_the_commit(store: SqliteStore) -> None:
+    committing, released = threading.Event(), threading.Event()
+
+    def trace(sql: str) -> None:
+        if sql == "COMMIT":
+            committing.set()
+            released.wait(10)
+
+    class Refusal(Exception):
+        pass
+
+    async def refused(tx: Transaction) -> None:
+        raise Refusal
+
+    gate = Gate(store)
+    await gate.closed()
+    tasks = [asyncio.ensure_future(store.write(work)) for work in (lambda tx: put(tx, 1), refused)]
+    await gate.open()
+    store._writer.set_trace_callback(trace)
+    assert await asyncio.to_thread(committing.wait, 10)
+    await asyncio.sleep(0.02)
+    assert [task.done() for task in tasks] == [False, False]
+    assert await ids(store) == []
+    released.set()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert outcomes[0] is None
+    assert isinstance(outcomes[1], Refusal)
+
+
+async def test_a_unit_that_suspends_is_told_so_and_harms_nobody(store: SqliteStore) -> None:
+    left: list[str] = []
+
+    async def suspends(tx: Transaction) -> None:
+        await put(tx, 2)
+        try:
+            await asyncio.sleep(0)
+        finally:
+            left.append("cleaned up")
+
+    outcomes = await together(store, lambda tx: put(tx, 1), suspends, lambda tx: put(tx, 3))
+    assert isinstance(outcomes[1], RuntimeError)
+    assert "something other than its transaction" in str(outcomes[1])
+    assert (outcomes[0], outcomes[2]) == (None, None)
+    assert await ids(store) == [1, 3]
+    assert left == ["cleaned up"]
+
+
+async def test_a_unit_runs_in_the_context_of_its_request(store: SqliteStore) -> None:
+    async def look(tx: Transaction) -> str:
+        seen = current.get()
+        current.set("changed by the unit")
+        return seen
+
+    async def request(name: str) -> tuple[str, str]:
+        current.set(name)
+        return await store.write(look), current.get()
+
+    names = [str(number) for number in range(8)]
+    assert await asyncio.gather(*(request(name) for name in names)) == [(name, name) for name in names]
+    assert current.get() == "none"
+
+
+async def test_concurrent_writes_share_commits(store: SqliteStore) -> None:
+    commits: list[str] = []
+    store._writer.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
+    await asyncio.gather(*(store.write(partial(put, number=n)) for n in range(MANY)))
+    store._writer.set_trace_callback(None)
+    assert await ids(store) == list(range(MANY))
+    assert 1 <= len(commits) <= MANY // 8
+
+
+async def test_a_group_has_a_limit(store: SqliteStore) -> None:
+    commits: list[str] = []
+    gate = Gate(store)
+    await gate.closed()
+    store._writer.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
+    tasks = [asyncio.ensure_future(store.write(partial(put, number=n))) for n in range(MAX_GROUP + 1)]
+    await gate.open()
+    await asyncio.gather(*tasks)
+    store._writer.set_trace_callback(None)
+    assert len(commits) == 3  # the gate's own, a full group, and the one that was left
+
+
+async def test_a_commit_that_fails_fails_the_whole_group(store: SqliteStore) -> None:
+    def no_commit(action: int, first: str | None, *_: str | None) -> int:
+        refused = action == sqlite3.SQLITE_TRANSACTION and first == "COMMIT"
+        return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
+
+    async def refused(tx: Transaction) -> None:
+        raise KeyError
+
+    store._writer.set_authorizer(no_commit)
+    outcomes = await asyncio.gather(
+        *(store.write(work) for work in (lambda tx: put(tx, 1), refused)), return_exceptions=True
+    )
+    store._writer.set_authorizer(None)
+    assert [type(outcome) for outcome in outcomes] == [Unavailable, Unavailable]
+    assert await ids(store) == []
+    await store.write(lambda tx: put(tx, 1))
+    assert await ids(store) == [1]
+
+
+async def test_a_caller_who_has_gone_before_the_writer_comes_leaves_nothing(store: SqliteStore) -> None:
+    gate = Gate(store)
+    await gate.closed()
+    tasks = [asyncio.ensure_future(store.write(partial(put, number=n))) for n in range(4)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    await asyncio.sleep(0)
+    await gate.open()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert await ids(store) == [0, 2, 3]
+
+
+async def test_another_writer_of_the_file_is_waited_for_and_then_given_up(store: SqliteStore, path: Path) -> None:
+    store._writer.execute("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(Unavailable):
+        await store.write(lambda tx: put(tx, 1))
+    other.execute("ROLLBACK")
+    other.close()
+    await store.write(lambda tx: put(tx, 1))
+    assert await ids(store) == [1]
+
+
+async def test_only_the_writer_of_the_service_checkpoints(store: SqliteStore, path: Path, items: Path) -> None:
+    def pages(connection: sqlite3.Connection | None) -> int:
+        assert connection is not None
+        (value,) = connection.execute("PRAGMA wal_autocheckpoint").fetchone()
+        return int(value)
+
+    await store.read_many(lambda tx: tx.one("SELECT 1"))
+    guest = SqliteStore(path, items, guest=True)
+    await guest.read_many(lambda tx: tx.one("SELECT 1"))
+    connections = [store._reader, store._scanner, guest._writer, guest._reader]
+    assert [pages(connection) for connection in connections] == [0, 0, 0, 0]
+    assert pages(store._writer) > 0
+    await guest.close()
+
+
+async def test_a_commit_is_flushed_and_logged_ahead(store: SqliteStore) -> None:
+    assert store._writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert store._writer.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_a_file_that_is_no_database_is_unavailable(path: Path, items: Path) -> None:
+    path.write_bytes(b"not a database, and longer than the header of one" * 100)
+    with pytest.raises(Unavailable):
+        SqliteStore(path, items)
+
+
+def test_tables_are_strict_and_types_are_sqlites() -> None:
+    made = sqlite_file.dialect("CREATE TABLE a (b BYTEA, c BIGINT, d TEXT)")
+    assert made == "CREATE TABLE a (b BLOB, c INTEGER, d TEXT) STRICT"
+    assert sqlite_file.dialect("CREATE INDEX a_b ON a (b)") == "CREATE INDEX a_b ON a (b)"

@@ -3,10 +3,11 @@
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from strongroom.wire.endpoint import KIB, Credential, Endpoint, NoBody, Open
 from strongroom.wire.paging import Paging, PagingMeta
+from strongroom.wire.record import Record
 from strongroom.wire.refusal import Refusal
 
 MAX_EXTERNAL_IDENTIFIERS = 16
@@ -24,37 +25,37 @@ Passphrase: TypeAlias = Annotated[str, Meta(max_length=1024)]
 Artefacts: TypeAlias = Annotated[str, Meta(max_length=4 * KIB)]
 
 
-class AdmissionToken(Struct, frozen=True):
+class AdmissionToken(Record, frozen=True):
     id: str
     token_value: str
     used: bool
 
 
-class AdmissionTokenResponse(Struct, frozen=True):
+class AdmissionTokenResponse(Record, frozen=True):
     admission_token: AdmissionToken
 
 
-class CreateUser(Struct, frozen=True):
+class CreateUser(Record, frozen=True):
     admission_token: Token
     username: Username
     passphrase: Passphrase
 
 
-class User(Struct, frozen=True):
+class User(Record, frozen=True):
     id: str
     username: str
 
 
-class UserResponse(Struct, frozen=True):
+class UserResponse(Record, frozen=True):
     user: User
 
 
-class CreateSession(Struct, frozen=True):
+class CreateSession(Record, frozen=True):
     username: Username
     passphrase: Passphrase
 
 
-class Session(Struct, frozen=True):
+class Session(Record, frozen=True):
     session_authentication_string: str
     id: str
     valid_from: str
@@ -62,57 +63,57 @@ class Session(Struct, frozen=True):
     username: str
 
 
-class SessionResponse(Struct, frozen=True):
+class SessionResponse(Record, frozen=True):
     session: Session
 
 
-class StorePassphraseDerivationArtefact(Struct, frozen=True):
+class StorePassphraseDerivationArtefact(Record, frozen=True):
     derivation_artefacts: Annotated[str, Meta(min_length=1, max_length=4 * KIB)]
     verification_artefacts: Artefacts = ""
 
 
-class PassphraseDerivationArtefact(Struct, frozen=True):
+class PassphraseDerivationArtefact(Record, frozen=True):
     id: str
     derivation_artefacts: str
     verification_artefacts: str
 
 
-class PassphraseDerivationArtefactResponse(Struct, frozen=True):
+class PassphraseDerivationArtefactResponse(Record, frozen=True):
     passphrase_derivation_artefact: PassphraseDerivationArtefact
 
 
-class StoreKeyEncryptionKey(Struct, frozen=True):
+class StoreKeyEncryptionKey(Record, frozen=True):
     serialized_key_encryption_key: Serialized
 
 
-class KeyEncryptionKey(Struct, frozen=True):
+class KeyEncryptionKey(Record, frozen=True):
     id: str
     serialized_key_encryption_key: str
 
 
-class KeyEncryptionKeyResponse(Struct, frozen=True):
+class KeyEncryptionKeyResponse(Record, frozen=True):
     key_encryption_key: KeyEncryptionKey
 
 
-class StoreDataEncryptionKey(Struct, frozen=True):
+class StoreDataEncryptionKey(Record, frozen=True):
     serialized_data_encryption_key: Serialized
 
 
-class DataEncryptionKey(Struct, frozen=True):
+class DataEncryptionKey(Record, frozen=True):
     id: str
     serialized_data_encryption_key: str
 
 
-class DataEncryptionKeyResponse(Struct, frozen=True):
+class DataEncryptionKeyResponse(Record, frozen=True):
     data_encryption_key: DataEncryptionKey
 
 
-class DataEncryptionKeysResponse(Struct, frozen=True):
+class DataEncryptionKeysResponse(Record, frozen=True):
     data_encryption_keys: list[DataEncryptionKey]
     meta: PagingMeta
 
 
-class StoreKeypair(Struct, frozen=True):
+class StoreKeypair(Record, frozen=True):
     encrypted_serialized_key: Serialized
     public_key: Pem
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -121,13 +122,13 @@ class StoreKeypair(Struct, frozen=True):
     )
 
 
-class ExternalIdentifier(Struct, frozen=True):
+class ExternalIdentifier(Record, frozen=True):
     id: str
     identifier: str
     keypair_id: str
 
 
-class Keypair(Struct, frozen=True):
+class Keypair(Record, frozen=True):
     id: str
     public_key: str
     encrypted_serialized_key: str
@@ -135,25 +136,25 @@ class Keypair(Struct, frozen=True):
     external_identifiers: list[ExternalIdentifier]
 
 
-class KeypairResponse(Struct, frozen=True):
+class KeypairResponse(Record, frozen=True):
     keypair: Keypair
 
 
-class KeypairsResponse(Struct, frozen=True):
+class KeypairsResponse(Record, frozen=True):
     keypairs: list[Keypair]
     meta: PagingMeta
 
 
-class ExternalAdmissionToken(Struct, frozen=True):
+class ExternalAdmissionToken(Record, frozen=True):
     vault_api_admission_token: str
     passphrase_store_admission_token: str | None = None
 
 
-class ExternalAdmissionTokenResponse(Struct, frozen=True):
+class ExternalAdmissionTokenResponse(Record, frozen=True):
     external_admission_token: ExternalAdmissionToken
 
 
-class ClaimAdmissionToken(Struct, frozen=True):
+class ClaimAdmissionToken(Record, frozen=True):
     """From the vault: use a token of the key store up for the holder of this public key."""
 
     token_value: Token

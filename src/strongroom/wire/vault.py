@@ -2,45 +2,46 @@
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from strongroom.wire.endpoint import KIB, Credential, Endpoint, Open
 from strongroom.wire.keystore import AdmissionTokenResponse, Pem, Token
 from strongroom.wire.paging import Paging, PagingMeta
+from strongroom.wire.record import Record
 from strongroom.wire.refusal import Refusal
 
 MAX_NAME_FRAGMENT = 64
 
 
-class NewVaultUser(Struct, frozen=True):
+class NewVaultUser(Record, frozen=True):
     public_key: Pem
     admission_token: Token
 
 
-class CreateVaultUser(Struct, frozen=True):
+class CreateVaultUser(Record, frozen=True):
     """The body wrapped in `user`, as specified; the same two fields are also taken flat."""
 
     user: NewVaultUser
 
 
-class VaultUserResponse(Struct, frozen=True):
+class VaultUserResponse(Record, frozen=True):
     id: str
     encrypted_session_authentication_string: str
 
 
-class CreateVaultSession(Struct, frozen=True):
+class CreateVaultSession(Record, frozen=True):
     public_key: Pem
 
 
-class VaultSession(Struct, frozen=True):
+class VaultSession(Record, frozen=True):
     encrypted_session_authentication_string: str
 
 
-class VaultSessionResponse(Struct, frozen=True):
+class VaultSessionResponse(Record, frozen=True):
     session: VaultSession
 
 
-class ClassificationNode(Struct, frozen=True):
+class ClassificationNode(Record, frozen=True):
     id: str
     background_color: str | None
     description: str | None
@@ -51,12 +52,12 @@ class ClassificationNode(Struct, frozen=True):
     scheme: str
 
 
-class ClassificationNodesResponse(Struct, frozen=True):
+class ClassificationNodesResponse(Record, frozen=True):
     classification_nodes: list[ClassificationNode]
     meta: PagingMeta
 
 
-class PlacedClassificationNode(Struct, frozen=True):
+class PlacedClassificationNode(Record, frozen=True):
     """A node with its place in the tree of its scheme."""
 
     id: str
@@ -70,7 +71,7 @@ class PlacedClassificationNode(Struct, frozen=True):
     parent_id: str | None
 
 
-class ClassificationNodeResponse(Struct, frozen=True):
+class ClassificationNodeResponse(Record, frozen=True):
     classification_node: PlacedClassificationNode
 
 
@@ -81,7 +82,7 @@ class ClassificationNodeQuery(Paging, frozen=True):
     ) = None
 
 
-class IssueExternalAdmissionToken(Struct, frozen=True):
+class IssueExternalAdmissionToken(Record, frozen=True):
     """From the key store: a vault admission token for one of its users."""
 
     provider_id: str
@@ -89,7 +90,7 @@ class IssueExternalAdmissionToken(Struct, frozen=True):
     fingerprint: Annotated[str, Meta(min_length=43, max_length=43)] | None = None
 
 
-class ExternalAdmissionTokenValue(Struct, frozen=True):
+class ExternalAdmissionTokenValue(Record, frozen=True):
     token_value: str
 
 

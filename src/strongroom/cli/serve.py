@@ -90,14 +90,25 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
 def _greet(base_url: str, keys: dict[str, str], data: str) -> None:
     click.echo(f"{style('Strongroom listens at', bold=True)} {style(base_url, fg='cyan')}  (data in {data})")
     if keys:
-        click.echo("\nA sandbox provider to try it with; the keys stay the same for this data folder:")
-        width = max(map(len, keys))
-        for name, value in keys.items():
-            click.echo(f"  {name.ljust(width)}  {value}")
-        click.echo("\nPaste this to issue an admission token (endpoint 1):\n")
+        click.echo("\nA sandbox provider to try it with; its keys stay the same for this data folder.")
+        click.echo("For the client and the examples of the README, in another terminal:\n")
+        for name, value in exports(base_url, keys).items():
+            click.echo(f"  export {name}={value}")
+        click.echo("\nOr paste this to issue an admission token (endpoint 1):\n")
         click.echo(f"  {curl(base_url, keys)}\n")
+        click.echo(f"The secondary subscription key is {keys['secondary_subscription_key']}")
+        click.echo(f"A key that was never activated: {keys['inactive_subscription_key']}\n")
     click.echo(f"API: {base_url}/openapi.json   Stop with Ctrl-C.")
     sys.stdout.flush()
+
+
+def exports(base_url: str, keys: dict[str, str]) -> dict[str, str]:
+    """What the client reads from the environment."""
+    return {
+        "STRONGROOM_URL": base_url,
+        "STRONGROOM_SUBSCRIPTION_KEY": keys["subscription_key"],
+        "STRONGROOM_PROVIDER_API_KEY": keys["provider_api_key"],
+    }
 
 
 def curl(base_url: str, keys: dict[str, str]) -> str:

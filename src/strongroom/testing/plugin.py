@@ -27,9 +27,11 @@ def strongroom_session_service() -> Iterator["Service"]:
 def _running() -> Iterator["Service"]:
     try:
         from strongroom.testing.service import Service
+
+        service = Service()
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("strongroom"):
             raise
         pytest.fail("this fixture needs the service: pip install 'strongroom[server]'", pytrace=False)
-    with Service() as service:
+    with service:
         yield service

@@ -9,6 +9,8 @@ import stat
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -64,9 +66,7 @@ class PostgresServer:
 
     def __enter__(self) -> Self:
         try:
-            if self._owner is not None:
-                os.chown(self.folder, self._owner.pw_uid, self._owner.pw_gid)
-            self._binaries = self._find_binaries()
+            self._prepare()
             self.run("initdb", "--pgdata", str(self.data), *_INITDB)
             self.start()
         except BaseException:
@@ -78,6 +78,22 @@ class PostgresServer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.remove()
+
+    @contextmanager
+    def following(self, primary: "PostgresServer") -> Iterator[Self]:
+        """Used instead of the plain context manager: a standby that streams from `primary`, both running."""
+        try:
+            self._prepare()
+            connection = f"host={primary.folder} user={SUPERUSER} application_name={self.folder.name}"
+            self.run("pg_basebackup", "-d", connection, "-D", str(self.data), "-R", "-c", "fast", "--no-sync")
+            self.start()
+            yield self
+        finally:
+            self.remove()
+
+    def promote(self) -> None:
+        """Make a standby the primary; it takes writes when this returns."""
+        self.run("pg_ctl", "promote", "--wait", "--pgdata", str(self.data))
 
     def run(self, program: str, *arguments: str) -> None:
         """One of PostgreSQL's own programs, such as `pg_basebackup`, as the user the server runs as."""
@@ -125,6 +141,11 @@ class PostgresServer:
             self.stop(signal.SIGQUIT)
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _prepare(self) -> None:
+        if self._owner is not None:
+            os.chown(self.folder, self._owner.pw_uid, self._owner.pw_gid)
+        self._binaries = self._find_binaries()
 
     def _as_owner(self) -> dict[str, Any]:
         if self._owner is None:

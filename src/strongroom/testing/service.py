@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Coroutine
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -48,6 +49,8 @@ class Service:
 
     def __init__(self, *, folder: Path | None = None, **settings: str) -> None:
         """Starts nothing yet; `SettingsError` for a setting that is not acceptable."""
+        # Only the first login would miss it otherwise.
+        import_module("argon2")
         self._temporary = folder is None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="strongroom-"))
         self._settings = load({}, {"public_url": BASE_URL, **settings, "data": str(self.folder)})

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class Verdict(Enum):
+class Verdict(StrEnum):
     ok = "ok"
     warning = "warning"
     failed = "failed"
     skipped = "skipped"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)

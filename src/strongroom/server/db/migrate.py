@@ -21,6 +21,9 @@ RECORD = (
     "INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES (:number, :name, :checksum, :applied_at)"
 )
 
+# No migration has this number: a row with it says that a restore into this database has not come to its end.
+RESTORING = 0
+
 
 class SchemaError(Exception):
     """The database and this version of the software do not belong together. The message says what to do."""
@@ -57,7 +60,9 @@ def load(folder: Traversable) -> list[Migration]:
 
 
 def pending(known: list[Migration], applied: Mapping[int, str]) -> list[Migration]:
-    """What is still to be run. A newer database, or a history that was edited, is a `SchemaError`."""
+    """What is still to be run. A newer database, an edited history or an unfinished restore is a `SchemaError`."""
+    if RESTORING in applied:
+        raise SchemaError("a restore into this database did not finish: run `strongroom restore` again")
     by_number = {migration.number: migration for migration in known}
     for number, checksum in applied.items():
         if number not in by_number:

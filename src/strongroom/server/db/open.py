@@ -26,13 +26,13 @@ def open_store(database: str | None, default: Path, migrations: Traversable, *, 
     # The engines are imported when they are used: each costs the start of a process that has no use for it.
     if is_postgres(database):
         assert database is not None
-        _need_driver()
+        need_driver()
         from strongroom.server.db.postgres import PostgresStore
 
         return PostgresStore(database, default.stem, migrations)
     from strongroom.server.db.sqlite import SqliteStore
 
-    return SqliteStore(_path(database, default), migrations, guest=guest)
+    return SqliteStore(sqlite_path(database, default), migrations, guest=guest)
 
 
 async def read_status(database: str | None, default: Path, migrations: Traversable) -> Status:
@@ -40,17 +40,18 @@ async def read_status(database: str | None, default: Path, migrations: Traversab
     known = migrate.load(migrations)
     if is_postgres(database):
         assert database is not None
-        _need_driver()
+        need_driver()
         from strongroom.server.db.postgres import read_applied
 
         engine, applied = "postgresql", await read_applied(database, default.stem)
     else:
-        engine, applied = "sqlite", _applied_to_file(_path(database, default))
+        engine, applied = "sqlite", _applied_to_file(sqlite_path(database, default))
     pending = migrate.pending(known, applied)
     return Status(engine, sorted(applied), [migration.number for migration in pending])
 
 
-def _path(database: str | None, default: Path) -> Path:
+def sqlite_path(database: str | None, default: Path) -> Path:
+    """The file a setting names, or the default; `SettingsError`."""
     if database is None:
         return default
     scheme, _, path = database.partition(":")
@@ -76,7 +77,8 @@ def _applied_to_file(path: Path) -> dict[int, str]:
         raise Unavailable from error
 
 
-def _need_driver() -> None:
+def need_driver() -> None:
+    """`SettingsError` where PostgreSQL's driver is not installed."""
     try:
         import psycopg  # noqa: F401  # only asked whether it is there
     except ImportError:

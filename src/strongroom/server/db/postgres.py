@@ -6,6 +6,7 @@ waits for. Nothing here relies on being the only process: rows, constraints and 
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Awaitable, Callable
 from importlib.resources.abc import Traversable
 
@@ -155,6 +156,8 @@ class PostgresStore:
         try:
             return await self._once(attempt, work)
         except _Again:
+            # Long enough for the neighbour of a deadlock to get what it waits for, and not the same for all.
+            await asyncio.sleep((5 + secrets.randbelow(20)) / 1000)
             try:
                 return await self._once(attempt, work)
             except _Again as again:

@@ -30,7 +30,7 @@ async def bring_up_to_date(connection: Connection, schema: str, known: list[migr
             await connection.execute("SET TRANSACTION READ WRITE")
             for statement in _WITHOUT_HURRY:
                 await connection.execute(statement)
-            await _one(connection, _TAKE_LOCK, key=_lock_key(schema))
+            await take_lock(connection, schema)
             if await _one(connection, _HAS_SCHEMA, schema=schema) is None:
                 # The name is ours or was checked to be plain when the URL was read.
                 await connection.execute(f'CREATE SCHEMA "{schema}"')
@@ -40,6 +40,11 @@ async def bring_up_to_date(connection: Connection, schema: str, known: list[migr
                 for statement in migration.statements:
                     await connection.execute(statement, prepare=False)
                 await _run(connection, migrate.RECORD, **migration.record(time.time_ns() // 1_000_000))
+
+
+async def take_lock(connection: Connection, schema: str) -> None:
+    """Until the transaction ends nobody else makes or changes this schema."""
+    await _one(connection, _TAKE_LOCK, key=_lock_key(schema))
 
 
 async def applied(connection: Connection, schema: str) -> dict[int, str]:

@@ -1,0 +1,69 @@
+"""From a setting to an engine."""
+
+import builtins
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strongroom.server.db.open import open_store, read_status
+from strongroom.server.db.postgres import PostgresStore
+from strongroom.server.db.sqlite import SqliteStore
+from strongroom.server.settings import SettingsError, load
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_nothing_is_the_default_file(tmp_path: Path, items: Path) -> None:
+    store = open_store(None, tmp_path / "vault.sqlite", items)
+    assert isinstance(store, SqliteStore)
+    await store.close()
+    assert (tmp_path / "vault.sqlite").exists()
+
+
+async def test_a_path_is_another_file(tmp_path: Path, items: Path) -> None:
+    store = open_store(f"sqlite:{tmp_path / 'other'}", tmp_path / "vault.sqlite", items)
+    await store.close()
+    assert (tmp_path / "other").exists()
+    assert not (tmp_path / "vault.sqlite").exists()
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_a_url_is_postgresql_with_a_schema_for_the_area(scheme: str, tmp_path: Path, items: Path) -> None:
+    store = open_store(f"{scheme}://localhost/db", tmp_path / "vault.sqlite", items)
+    assert isinstance(store, PostgresStore)
+    assert store._target.schema == "vault"
+
+
+def test_the_url_may_name_another_schema(tmp_path: Path, items: Path) -> None:
+    url = "postgresql://localhost/db?options=-csearch_path%3Dstrongroom_vault"
+    store = open_store(url, tmp_path / "vault.sqlite", items)
+    assert isinstance(store, PostgresStore)
+    assert store._target.schema == "strongroom_vault"
+
+
+@pytest.mark.parametrize("database", ["mysql://localhost/db", "sqlite:", "vault.sqlite", "POSTGRESQL://localhost/db"])
+async def test_anything_else_is_refused(database: str, tmp_path: Path, items: Path) -> None:
+    with pytest.raises(SettingsError, match="a database is given as"):
+        open_store(database, tmp_path / "vault.sqlite", items)
+    with pytest.raises(SettingsError, match="a database is given as"):
+        await read_status(database, tmp_path / "vault.sqlite", items)
+
+
+def test_without_the_driver_the_extra_is_named(tmp_path: Path, items: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "psycopg":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(SettingsError, match=r"strongroom\[server,postgres\]"):
+        open_store("postgresql://localhost/db", tmp_path / "vault.sqlite", items)
+
+
+def test_settings_do_not_show_a_url() -> None:
+    settings = load({"STRONGROOM_VAULT_DATABASE": "postgresql://user:hunter2-hunter2@host/db"})
+    assert settings.vault_database is not None
+    assert "hunter2" not in repr(settings)

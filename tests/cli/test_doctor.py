@@ -102,6 +102,20 @@ def test_a_damaged_database(examine: Examine, folder: Path) -> None:
     assert (code, verdicts["keystore database"], verdicts["vault database"]) == (1, "failed", "ok")
 
 
+def test_a_database_elsewhere(run: Callable[..., Any], examine: Examine, folder: Path, tmp_path: Path) -> None:
+    (folder / "vault.sqlite").rename(tmp_path / "moved.sqlite")
+    given = {"STRONGROOM_VAULT_DATABASE": f"sqlite:{tmp_path / 'moved.sqlite'}"}
+    assert examine("--data", str(folder), **given)[1]["vault database"] == "ok"
+    unreachable = run(
+        "doctor",
+        "--data",
+        str(folder),
+        STRONGROOM_VAULT_DATABASE="postgresql://me:5ecre7@127.0.0.1:1/x?connect_timeout=2",
+    )
+    assert unreachable.exit_code == 1
+    assert "5ecre7" not in unreachable.output
+
+
 def test_a_newer_schema(examine: Examine, folder: Path) -> None:
     with sqlite3.connect(folder / "vault.sqlite") as connection:
         connection.execute("INSERT INTO schema_migrations VALUES (9999, 'later', 'x', 0)")

@@ -101,6 +101,8 @@ def test_the_curl_line_works_when_pasted(serve: Callable[..., Any], tmp_path: Pa
         (("--areas", "vault"), {}, "other_area_url is required"),
         (("--workers", "2"), {}, "SQLite has one writer"),
         ((), {"STRONGROOM_SECRET": "5ecre7"}, "64 hexadecimal digits"),
+        (("--vault-database", "postgresql://me:5ecre7@127.0.0.1/x"), {}, "STRONGROOM_VAULT_DATABASE"),
+        (("--access-database", "postgresql://127.0.0.1/x?password=5ecre7"), {}, "STRONGROOM_ACCESS_DATABASE"),
     ],
 )
 def test_a_wrong_setting_is_one_line(

@@ -20,7 +20,7 @@ Announce: TypeAlias = Callable[[str, dict[str, str]], None]
 
 
 def run(settings: Settings, sandbox: bool, announce: Announce) -> None:
-    """Serve until SIGINT or SIGTERM. `Failed` with a sentence where the service cannot start."""
+    """Serve until SIGINT or SIGTERM, which end the process with exit code 0; `Failed` where it cannot start."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     configure(settings.log_level)

@@ -5,10 +5,11 @@ import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import click
 
-from strongroom.cli.output import SettingRefused, json_option, note, print_json, style
+from strongroom.cli.output import SettingRefused, json_option, print_json, style
 from strongroom.server.settings import Meaning, environment_name, load, meanings
 
 _METAVARS = {"path": "PATH", "number": "N", "duration": "DURATION", "switch": "on|off", "list": "LIST", "text": "TEXT"}
@@ -16,6 +17,7 @@ _ONE_PROCESS = (
     "--workers above 1 is refused: the databases are SQLite files, SQLite has one writer, "
     "so one process serves a data folder"
 )
+_DATABASES = ("access_database", "keystore_database", "vault_database")
 # Whoever tries the service out with many requests at once should meet the service, not its queue.
 _SANDBOX_LIMITS = {"hashing_queue": "4096", "connections": "4096"}
 
@@ -39,6 +41,14 @@ def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
             function
         )
     return function
+
+
+def _holds_password(url: str | None) -> bool:
+    try:
+        parts = urlsplit(url or "")
+        return parts.password is not None or "password" in parse_qs(parts.query)
+    except ValueError:
+        return False  # no URL; `load` says what it should have been
 
 
 def _epilog() -> str:
@@ -72,6 +82,12 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
         for name, value in _SANDBOX_LIMITS.items():
             if given[name] is None and not os.environ.get(environment_name(name)):
                 given[name] = value
+    for name in _DATABASES:
+        if _holds_password(given[name]):
+            raise SettingRefused(
+                f"the URL of {name} holds a password, which every process of this machine can read there: "
+                f"give it as {environment_name(name)}"
+            )
     settings = load(os.environ, given)
 
     from strongroom.cli.running import run
@@ -83,8 +99,6 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
             _greet(base_url, keys, str(settings.data))
 
     run(settings, sandbox, announce)
-    if not as_json:
-        note("stopped")
 
 
 def _greet(base_url: str, keys: dict[str, str], data: str) -> None:

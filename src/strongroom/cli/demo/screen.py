@@ -68,7 +68,7 @@ class Screen:
     def done(self, seconds: float) -> None:
         self._print("")
         self._print(style(f"Done in {_time(seconds)}.", bold=True))
-        self._print("A service that stays: strongroom serve --sandbox --data data")
+        self._print("A service that stays: make serve, or strongroom serve --sandbox --data data")
 
     def _call(self, call: Call, *, bodies: bool) -> None:
         colour = "green" if call.status < 400 else "red"

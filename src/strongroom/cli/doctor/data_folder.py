@@ -1,5 +1,7 @@
 """Is a data folder whole and private: modes, server secret, databases with the schema of this version, free space."""
 
+import asyncio
+import os
 import shutil
 import sqlite3
 import stat
@@ -10,8 +12,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from strongroom.cli.doctor.finding import Finding, Verdict, judge
+from strongroom.server.settings import SettingsError, environment_name
 
 _AREAS = ("access", "keystore", "vault")
+_MIGRATES = "the next start brings the schema up to date"
 _ENOUGH_BYTES = 256 * 1024 * 1024
 _CLOCK_TOLERANCE_SECONDS = 120
 
@@ -23,7 +27,8 @@ def findings(folder: Path) -> Iterable[Finding]:
     yield _private("data folder", folder, 0o700)
     yield from _secret(folder / "secret")
     for area in _AREAS:
-        yield _database(area, folder / f"{area}.sqlite")
+        setting = os.environ.get(environment_name(f"{area}_database"))
+        yield _elsewhere(area, setting) if setting else _database(area, folder / f"{area}.sqlite")
     free = shutil.disk_usage(folder).free
     yield judge("free space", free >= _ENOUGH_BYTES, f"{free // (1024 * 1024)} MiB", "make room before writes fail")
     yield _times(folder)
@@ -66,7 +71,24 @@ def _database(area: str, path: Path) -> Finding:
     except migrate.SchemaError as error:
         return Finding(check, Verdict.failed, str(error))
     says = f"sound, schema {max(applied, default=0)}"
-    return judge(check, not waiting, says, "the next start brings the schema up to date", otherwise=Verdict.warning)
+    return judge(check, not waiting, says, _MIGRATES, otherwise=Verdict.warning)
+
+
+def _elsewhere(area: str, setting: str) -> Finding:
+    """A database that is not the default file, such as one of PostgreSQL; its address may hold a password."""
+    from strongroom.server.db import Unavailable
+    from strongroom.server.db.migrate import SchemaError
+    from strongroom.server.db.open import read_status
+
+    check = f"{area} database"
+    try:
+        status = asyncio.run(read_status(setting, Path(f"{area}.sqlite"), files(f"strongroom.{area}") / "migrations"))
+    except (SettingsError, SchemaError) as error:
+        return Finding(check, Verdict.failed, str(error))
+    except Unavailable:
+        return Finding(check, Verdict.failed, "it does not answer")
+    says = f"{status.engine}, schema {max(status.applied, default=0)}"
+    return judge(check, not status.pending, says, _MIGRATES, otherwise=Verdict.warning)
 
 
 def _times(folder: Path) -> Finding:

@@ -136,3 +136,14 @@ def test_the_tree_of_the_architecture_page_names_every_module(root: Path, texts:
         if not file.name.startswith("__") and f"{file.stem}.py" not in page
     ]
     assert missing == []
+
+
+def test_every_test_the_threat_model_names_exists(root: Path, texts: Texts) -> None:
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", texts["docs/threat-model.md"])
+    assert named
+    missing = [
+        f"{file}::{test}"
+        for file, test in named
+        if not (root / "tests" / file).is_file() or f"def {test}(" not in (root / "tests" / file).read_text("utf-8")
+    ]
+    assert missing == []

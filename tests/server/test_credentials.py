@@ -72,6 +72,15 @@ def test_two_secrets_are_active_while_one_is_rotated() -> None:
     assert ServerSecret(NEW).key("use", old.current_id) is None
 
 
+def test_two_secrets_that_cannot_be_told_apart_are_refused() -> None:
+    current = bytes(32)
+    others = (number.to_bytes(32, "big") for number in range(1, 10_000))
+    twin = next(other for other in others if ServerSecret(other).current_id == ServerSecret(current).current_id)
+    with pytest.raises(ValueError, match="make another one"):
+        ServerSecret(current, twin)
+    assert ServerSecret(current, current).keys("use") == [ServerSecret(current).current_key("use")]
+
+
 def test_a_secret_does_not_show_and_is_not_pickled() -> None:
     assert OLD.hex() not in repr(ServerSecret(OLD))
     with pytest.raises(TypeError):

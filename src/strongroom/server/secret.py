@@ -24,7 +24,9 @@ class ServerSecret:
                 continue
             if len(value) != SIZE:
                 raise ValueError("a server secret is 32 bytes")
-            self._by_id[_key_id(value)] = value
+            if self._by_id.setdefault(_key_id(value), value) != value:
+                # One in 256 pairs: what one of them made could not be told from what the other made.
+                raise ValueError("the two server secrets have the same key id: make another one")
         self.current_id = _key_id(current)
 
     def __repr__(self) -> str:

@@ -97,6 +97,12 @@ def test_what_is_missing_is_named(run: Callable[..., Any], missing: str) -> None
     assert missing in result.stderr
 
 
+def test_registering_asks_for_a_token_before_a_passphrase(run: Callable[..., Any]) -> None:
+    result = run("register", "ada", STRONGROOM_URL="http://127.0.0.1:1", STRONGROOM_SUBSCRIPTION_KEY="srk_x")
+    assert result.exit_code == 2
+    assert "STRONGROOM_ADMISSION_TOKEN" in result.stderr
+
+
 def test_plain_http_to_another_machine_is_refused(run: Callable[..., Any]) -> None:
     result = run(
         "unlock",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 PASSPHRASE = "STRONGROOM_PASSPHRASE"  # noqa: S105  # the name of a variable
 ACCOUNT_SECRET = "STRONGROOM_ACCOUNT_SECRET"  # noqa: S105  # the name of a variable
 ADMISSION_TOKEN = "STRONGROOM_ADMISSION_TOKEN"  # noqa: S105  # the name of a variable
+PROVIDER_API_KEY = "STRONGROOM_PROVIDER_API_KEY"
 
 _SHARED = (
     click.option("--url", metavar="URL", help="The service. [default: STRONGROOM_URL]"),
@@ -57,6 +58,14 @@ def account_secret() -> "AccountSecret | None":
     from strongroom.crypto.passphrases import AccountSecret
 
     return AccountSecret.parse(text)
+
+
+def admission_token() -> str | None:
+    """From STRONGROOM_ADMISSION_TOKEN; None where the provider API key is there to issue one."""
+    given = os.environ.get(ADMISSION_TOKEN)
+    if not given and not os.environ.get(PROVIDER_API_KEY):
+        raise SettingRefused(f"registering needs an admission token: set {ADMISSION_TOKEN}, or {PROVIDER_API_KEY}")
+    return given or None
 
 
 def service(url: str | None, realm: str | None, state_dir: str | None, **options: Any) -> "Strongroom":

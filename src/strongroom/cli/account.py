@@ -1,6 +1,5 @@
 """`strongroom register`, `unlock` and `whoami`: the client's journeys against a running service."""
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -46,12 +45,13 @@ def register(
     registration. Nobody can recover a forgotten passphrase. With STRONGROOM_ACCOUNT_SECRET set, to what
     `strongroom crypto account-secret` printed, the account opens with both together only.
     """
-    passphrase = access.passphrase(passphrase_stdin, confirm=True)
+    admission_token = access.admission_token()
     with access.service(url, realm, state_dir) as client:
+        passphrase = access.passphrase(passphrase_stdin, confirm=True)
         account = client.register(
             username,
             passphrase,
-            admission_token=os.environ.get(access.ADMISSION_TOKEN) or None,
+            admission_token=admission_token,
             account_secret=access.account_secret(),
             iterations=iterations,
         )
@@ -79,8 +79,8 @@ def unlock(
     as_json: bool,
 ) -> None:
     """Open the account of USERNAME from name and passphrase, check all its keys, and say what is in it."""
-    passphrase = access.passphrase(passphrase_stdin)
     with access.service(url, realm, state_dir) as client:
+        passphrase = access.passphrase(passphrase_stdin)
         account = client.unlock(username, passphrase, account_secret=access.account_secret(), compat=compat)
         _show(account, as_json, {"classification_nodes": len(account.classification_nodes())})
         account.log_out()
@@ -94,8 +94,8 @@ def whoami(
     username: str, url: str | None, realm: str | None, state_dir: str | None, passphrase_stdin: bool, as_json: bool
 ) -> None:
     """Open the account of USERNAME and print who that is: its name, tag and realm."""
-    passphrase = access.passphrase(passphrase_stdin)
     with access.service(url, realm, state_dir) as client:
+        passphrase = access.passphrase(passphrase_stdin)
         account = client.unlock(username, passphrase, account_secret=access.account_secret())
         _print({"username": account.username, "account_tag": account.account_tag, "realm": account.realm}, as_json)
         account.log_out()

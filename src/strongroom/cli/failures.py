@@ -13,6 +13,9 @@ _SERVICE_ERRORS = {
     "strongroom.server.db": ("Unavailable",),
     "strongroom.server.db.migrate": ("SchemaError",),
     "strongroom.app": ("InUse",),
+    "strongroom.server.db.copying": ("NotThere",),
+    "strongroom.backup.archive": ("ArchiveRefused",),
+    "strongroom.backup.restoring": ("RestoreRefused",),
 }
 _EXTRA_MODULES = frozenset({"argon2", "httptools", "PIL", "uvicorn"})
 

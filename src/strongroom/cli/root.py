@@ -15,6 +15,9 @@ _MEMBERS = {
     "unlock": ("strongroom.cli.account:unlock", "Open an account from name and passphrase, and say what is in it."),
     "whoami": ("strongroom.cli.account:whoami", "Check name and passphrase: who is this, and at which realm?"),
     "crypto": ("strongroom.cli.crypto:crypto", "Explain a serialized value without any key; make an account secret."),
+    "backup": ("strongroom.cli.backup:backup", "Write everything the service keeps to one file, while it runs."),
+    "restore": ("strongroom.cli.backup:restore", "Put a backup into empty databases."),
+    "verify": ("strongroom.cli.backup:verify", "Check a backup, or the databases of a data folder."),
     "doctor": ("strongroom.cli.doctor:doctor", "Check the installation, a data folder and a service."),
 }
 

@@ -1,0 +1,146 @@
+"""`strongroom backup`, `restore` and `verify`: one archive for every area and both engines."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from strongroom.cli.output import Failed, SettingRefused, json_option, note, print_fields, print_json
+from strongroom.server.secret import ServerSecret
+from strongroom.server.settings import Settings, load
+
+if TYPE_CHECKING:
+    from strongroom.backup.making import Progress
+
+_KEEP_APART = (
+    "The server secret is not in the archive, and without it the archive cannot be restored: "
+    "keep a copy of it somewhere else."
+)
+_ENDED = (
+    "Every session and admission token has ended; users log in again. Keys that were revoked or regenerated, and "
+    "passphrases that were changed, after the backup are as they were before: revoke and change them again."
+)
+_data = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
+_quiet = click.option("--quiet", is_flag=True, help="Do not tell what is being done.")
+
+
+@click.command()
+@click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
+@_data
+@_quiet
+@json_option
+def backup(target: Path, data: str | None, quiet: bool, as_json: bool) -> None:
+    """Write everything the service keeps to the new file TARGET, while it runs.
+
+    The databases are those of the settings, as for `serve`. Whatever was acknowledged before the command was started
+    is in the archive. It is readable by its owner only and is not encrypted: whoever has it has the databases.
+    """
+    from strongroom.backup.making import back_up
+
+    settings = load(os.environ, {"data": data})
+    secret = _secret(settings)
+    if secret is None:
+        raise Failed("there is no server secret: give the data folder of the service, or STRONGROOM_SECRET")
+    try:
+        manifest = asyncio.run(back_up(settings, secret, target, _progress(quiet)))
+    except FileExistsError:
+        raise Failed("the target exists, and no archive is ever overwritten: give another name") from None
+    except OSError as error:
+        raise Failed(f"the target cannot be written: {error.strerror}") from None
+    rows = sum(table.rows for area in manifest.areas for table in area.tables)
+    _show(
+        {"file": str(target), "created_at": manifest.created_at, "rows": rows, "bytes": target.stat().st_size}, as_json
+    )
+    note(_KEEP_APART)
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_data
+@_quiet
+@json_option
+def restore(source: Path, data: str | None, quiet: bool, as_json: bool) -> None:
+    """Put the archive SOURCE into empty databases and end every session and admission token in it.
+
+    The data folder has to hold the file `secret` of the deployment, or STRONGROOM_SECRET its value. The databases are
+    those of the settings and may be of another engine than the one the archive was made from. Interrupted, it is
+    given again: until it has finished the service refuses to start on these databases.
+    """
+    from strongroom.backup.restoring import restore as run
+
+    settings = load(os.environ, {"data": data})
+    secret = _secret(settings)
+    if secret is None:
+        raise Failed("there is no server secret: put the deployment's file `secret` into the data folder first")
+    manifest = asyncio.run(run(settings, secret, source, _progress(quiet)))
+    rows = sum(table.rows for area in manifest.areas for table in area.tables)
+    _show({"file": str(source), "created_at": manifest.created_at, "rows": rows}, as_json)
+    note(_ENDED)
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
+@_data
+@_quiet
+@json_option
+def verify(source: Path | None, data: str | None, quiet: bool, as_json: bool) -> None:
+    """Check the archive SOURCE without restoring it or, without SOURCE, the databases of the settings.
+
+    Of an archive: is every row there and as it was written. Of databases, also while the service runs: are the files
+    sound, and do the rows of all tables belong together. Exit code 1 where something is wrong.
+    """
+    settings = load(os.environ, {"data": data})
+    if source is not None:
+        _verify_archive(source, _secret(settings), quiet, as_json)
+        return
+    from strongroom.backup.verifying import verify_databases
+
+    found = asyncio.run(verify_databases(settings, _progress(quiet)))
+    if as_json:
+        print_json({"sound": not found, "findings": found})
+    for sentence in found:
+        note(sentence)
+    if found:
+        raise Failed("the databases are not sound")
+    note("the databases are sound")
+
+
+def _verify_archive(source: Path, secret: ServerSecret | None, quiet: bool, as_json: bool) -> None:
+    from strongroom.backup.verifying import verify_archive
+
+    manifest, authentic = verify_archive(source, secret, _progress(quiet))
+    rows = sum(table.rows for area in manifest.areas for table in area.tables)
+    areas = ", ".join(area.name for area in manifest.areas)
+    record: dict[str, str | int | bool] = {"created_at": manifest.created_at, "areas": areas, "rows": rows}
+    _show(record | {"authentic": authentic}, as_json)
+    if not authentic:
+        note(
+            "The rows agree with the manifest, but the manifest could not be checked: that needs the server secret it "
+            "was made with, in the data folder or in STRONGROOM_SECRET."
+        )
+
+
+def _secret(settings: Settings) -> ServerSecret | None:
+    from strongroom.backup.areas import read_secret
+
+    try:
+        return read_secret(settings)
+    except ValueError as error:  # of the secret, which the message does not repeat
+        raise SettingRefused(str(error)) from None
+
+
+def _show(record: dict[str, str | int | bool], as_json: bool) -> None:
+    if as_json:
+        print_json(record)
+    else:
+        print_fields({name: str(value) for name, value in record.items()})
+
+
+def _progress(quiet: bool) -> "Progress":
+    def tell(area: str, table: str, rows: int) -> None:
+        if not quiet:
+            note(f"{area}.{table}: {rows}" if table else f"{area}: done")
+
+    return tell

@@ -32,7 +32,13 @@ def asserts(function: Function, helpers: set[str]) -> bool:
     """Whether the body has an `assert`, expects an exception, or calls a helper that does."""
     for node in ast.walk(function):
         name = called(node)
-        if isinstance(node, ast.Assert) or says_so(node) or name in RAISING or name.startswith("assert_") or name in helpers:
+        if (
+            isinstance(node, ast.Assert)
+            or says_so(node)
+            or name in RAISING
+            or name.startswith("assert_")
+            or name in helpers
+        ):
             return True
     return False
 

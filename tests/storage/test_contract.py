@@ -284,8 +284,10 @@ async def test_closing_finishes_what_was_accepted_and_refuses_the_rest(store: St
     assert stored != []
 
 
-async def test_check_answers(store: Store) -> None:
+async def test_check_answers_and_changes_nothing(store: Store, database: "Database") -> None:
+    await store.write(lambda tx: put(tx, 1, "a"))
     await store.check()
+    assert await names(store) == ["a"]
 
 
 async def test_what_was_stored_is_there_in_the_next_store(store: Store, database: "Database") -> None:

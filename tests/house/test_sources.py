@@ -29,10 +29,6 @@ COMPOSED_SQL = {
     ("src/strongroom/server/db/sqlite_copy.py", "_insert"): _FROM_SCHEMA,
     ("src/strongroom/server/db/sqlite_copy.py", "_select"): _FROM_SCHEMA,
     ("src/strongroom/cli/demo/evidence.py", "_newest"): "the table's name, out of a tuple of the module",
-    ("src/strongroom/server/db/postgres_copy.py", "load"): "names out of the database's own catalogue, quoted",
-    ("src/strongroom/server/db/sqlite_copy.py", "_delete"): "names out of the database's own catalogue",
-    ("src/strongroom/server/db/sqlite_copy.py", "_insert"): "names out of the database's own catalogue",
-    ("src/strongroom/server/db/sqlite_copy.py", "_select"): "names out of the database's own catalogue",
     ("src/strongroom/vault/classification_nodes.py", "list_nodes"): "joins conditions that are constants of the module",
 }
 

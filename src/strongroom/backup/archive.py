@@ -1,0 +1,234 @@
+"""The archive: a ZIP file with one file of rows per table, a manifest of what has to be in them, and a MAC over that.
+
+Rows are JSON arrays, one a line, values in the order of the manifest's columns, bytes in Base64: readable without us.
+"""
+
+import hashlib
+import hmac
+import os
+import zipfile
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from types import GenericAlias
+from typing import Annotated, Any, NoReturn
+
+import msgspec
+
+from strongroom.server.db import Row
+from strongroom.server.db.copying import BATCH, Column, Kind, Table
+from strongroom.server.secret import ServerSecret
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+MAC = "manifest.hmac"
+MAX_MANIFEST_BYTES = 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024
+
+_LEVEL = 1  # most of it is ciphertext in Base64, of which the first level saves what there is to save
+_ALL_ABOUT = (2026, 1, 1, 0, 0, 0)  # equal rows make equal files, so members carry no time
+_FINGERPRINT_BYTES = 16
+_Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_TYPES: dict[Kind, Any] = {"text": str | None, "integer": _Integer | None, "bytes": bytes | None}
+
+
+class ArchiveRefused(Exception):
+    """The file is no archive of ours, or not as it was written. Says what is wrong and repeats nothing of it."""
+
+
+class AppliedMigration(msgspec.Struct, frozen=True):
+    number: int
+    name: str
+    checksum: str
+
+
+class TableEntry(msgspec.Struct, frozen=True):
+    name: str
+    columns: tuple[Column, ...]
+    rows: int
+    sha256: str
+    """Of the rows as they are written, in hexadecimal."""
+
+    @property
+    def table(self) -> Table:
+        return Table(self.name, self.columns)
+
+
+class AreaEntry(msgspec.Struct, frozen=True):
+    name: str
+    engine: str
+    migrations: tuple[AppliedMigration, ...]
+    tables: tuple[TableEntry, ...]
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    format: int
+    software: str
+    created_at: str
+    secret_fingerprints: tuple[str, ...]
+    """Of the server secrets that were active, the current one first."""
+    areas: tuple[AreaEntry, ...]
+
+
+def fingerprints(secret: ServerSecret) -> tuple[str, ...]:
+    """What tells server secrets apart and gives nothing of them away: a key of its own, cut to 16 bytes."""
+    return tuple(key[:_FINGERPRINT_BYTES].hex() for key in secret.keys("backup-fingerprint"))
+
+
+class Writer:
+    """A new archive under a temporary name beside `path`; it gets its name when all of it is on disk."""
+
+    def __init__(self, path: Path) -> None:
+        """`FileExistsError` where something has that name: no archive is ever overwritten."""
+        if path.exists():
+            raise FileExistsError
+        self._path = path
+        self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        # Readable by its owner only from the first byte on.
+        descriptor = os.open(self._partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        self._file = os.fdopen(descriptor, "w+b")
+        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
+
+    async def add(self, area: str, table: Table, batches: AsyncIterator[list[Row]]) -> TableEntry:
+        """Write a table's rows; memory does not grow with them."""
+        digest, count, encoder = hashlib.sha256(), 0, msgspec.json.Encoder()
+        with self._zip.open(_member(member(area, table.name)), "w", force_zip64=True) as file:
+            async for batch in batches:
+                lines = encoder.encode_lines(batch)
+                digest.update(lines)
+                file.write(lines)
+                count += len(batch)
+        return TableEntry(table.name, table.columns, count, digest.hexdigest())
+
+    def finish(self, manifest: Manifest, secret: ServerSecret) -> None:
+        """Sign it, flush it and give it its name; `FileExistsError` if that was taken in the meantime."""
+        content = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+        self._zip.writestr(_member(MANIFEST), content)
+        self._zip.writestr(_member(MAC), secret.mac("backup", content).hex())
+        self._zip.close()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        os.link(self._partial, self._path)
+        self._partial.unlink()
+        _sync(self._path.parent)
+
+    def discard(self) -> None:
+        """After a failure: nothing is left behind. After `finish` nothing happens."""
+        if not self._file.closed:
+            self._file.close()
+        self._partial.unlink(missing_ok=True)
+
+
+class Reader:
+    """An archive to read from. What it gives was checked against the manifest only when a table has come to its end."""
+
+    def __init__(self, path: Path) -> None:
+        """`ArchiveRefused`, `OSError`."""
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, EOFError, ValueError):
+            raise ArchiveRefused("this is no archive, or it was cut off") from None
+        try:
+            self._content = self._small(MANIFEST, MAX_MANIFEST_BYTES)
+            self._mac = self._small(MAC, 64)
+            self.manifest = _manifest(self._content)
+            self._check_members()
+        except BaseException:
+            self._zip.close()
+            raise
+
+    @property
+    def identity(self) -> str:
+        """What names this archive: the SHA-256 of its manifest, which holds those of its tables."""
+        return hashlib.sha256(self._content).hexdigest()
+
+    def is_of(self, secret: ServerSecret) -> bool:
+        """Whether every server secret of the archive is among the active ones.
+
+        Then `check_mac` means something, and everything the archive holds can be used.
+        """
+        return set(self.manifest.secret_fingerprints) <= set(fingerprints(secret))
+
+    def check_mac(self, secret: ServerSecret) -> None:
+        """Refuse a manifest that somebody without the server secret has written or changed: `ArchiveRefused`."""
+        for key in secret.keys("backup"):
+            if hmac.compare_digest(hmac.digest(key, self._content, hashlib.sha256).hex().encode(), self._mac):
+                return
+        raise ArchiveRefused("the archive was changed after it was made: its manifest does not bear the right MAC")
+
+    def batches(self, area: str, entry: TableEntry) -> Iterator[list[Row]]:
+        """The rows of a table. `ArchiveRefused` as soon as they are not what was written, at the latest at the end."""
+        decoder = msgspec.json.Decoder(GenericAlias(tuple, tuple(_TYPES[column.kind] for column in entry.columns)))
+        name, digest, count = member(area, entry.name), hashlib.sha256(), 0
+        try:
+            with self._zip.open(name) as file:
+                batch: list[Row] = []
+                while line := file.readline(MAX_LINE_BYTES):
+                    digest.update(line)
+                    batch.append(decoder.decode(line))
+                    if len(batch) == BATCH:
+                        count += len(batch)
+                        yield batch
+                        batch = []
+                count += len(batch)
+                if digest.hexdigest() != entry.sha256 or count != entry.rows:
+                    _refuse(name)
+                yield batch
+        except (msgspec.MsgspecError, zipfile.BadZipFile, EOFError, *_ZIP_ERRORS):
+            _refuse(name)
+
+    def close(self) -> None:
+        self._zip.close()
+
+    def _small(self, name: str, limit: int) -> bytes:
+        try:
+            with self._zip.open(name) as file:
+                content = file.read(limit + 1)
+        except (KeyError, zipfile.BadZipFile, EOFError, *_ZIP_ERRORS):
+            content = b""
+        if not content or len(content) > limit:
+            raise ArchiveRefused(f"the archive has no readable {name}")
+        return content
+
+    def _check_members(self) -> None:
+        wanted = [MANIFEST, MAC]
+        wanted += [member(area.name, table.name) for area in self.manifest.areas for table in area.tables]
+        if sorted(wanted) != sorted(self._zip.namelist()):
+            raise ArchiveRefused("the archive does not hold the files that its manifest names")
+
+
+# zlib's own error, and what zipfile makes of a compression or encryption that it does not know.
+_ZIP_ERRORS = (zlib.error, NotImplementedError, RuntimeError, ValueError)
+
+
+def member(area: str, table: str) -> str:
+    return f"{area}/{table}.jsonl"
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _ALL_ABOUT)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o600 << 16
+    return info
+
+
+def _manifest(content: bytes) -> Manifest:
+    try:
+        if msgspec.json.decode(content, type=dict).get("format") != FORMAT:
+            raise ArchiveRefused("the archive is of a format that this version does not know")
+        return msgspec.json.decode(content, type=Manifest)
+    except msgspec.MsgspecError:
+        raise ArchiveRefused(f"{MANIFEST} is not as it was written") from None
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ArchiveRefused(f"{name} is not as it was written") from None
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,63 @@
+"""Which databases the settings name, and in which order they are looked at."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from strongroom.server.db import migrate
+from strongroom.server.db.copying import Destination, Snapshot, open_destination, open_snapshot
+from strongroom.server.secret import ServerSecret, parse
+from strongroom.server.settings import Settings
+
+# Whoever refers comes before what is referred to: a vault user was admitted by a token that the key store had taken
+# before, and both belong to a provider that was there before them. So of two snapshots the later one holds everything
+# that the earlier one speaks of.
+ORDER = ("vault", "keystore", "access")
+
+
+def names(settings: Settings) -> list[str]:
+    """The areas with a database here, those who refer first."""
+    return [area for area in ORDER if area == "access" or area in settings.areas]
+
+
+def known(area: str) -> list[migrate.Migration]:
+    """The migrations of this version of the software."""
+    return migrate.load(files(f"strongroom.{area}") / "migrations")
+
+
+async def snapshots(settings: Settings) -> dict[str, Snapshot]:
+    """One for each area, taken one right after the other. `NotThere`, `SchemaError`, `Unavailable`."""
+    opened: dict[str, Snapshot] = {}
+    try:
+        for area in names(settings):
+            opened[area] = await open_snapshot(*_database(settings, area))
+        for area, snapshot in opened.items():
+            history = {number: checksum for number, _, checksum in await snapshot.history()}
+            migrate.pending(known(area), history)
+    except BaseException:
+        await close(opened)
+        raise
+    return opened
+
+
+async def close(opened: dict[str, Snapshot]) -> None:
+    for snapshot in opened.values():
+        await snapshot.close()
+
+
+def destinations(settings: Settings) -> dict[str, Destination]:
+    """One for each area, `access` first: no process serves anything while that is not open to it."""
+    return {area: open_destination(*_database(settings, area)) for area in reversed(names(settings))}
+
+
+def read_secret(settings: Settings) -> ServerSecret | None:
+    """The server secret from the setting or the data folder, never a new one; `ValueError` for a malformed one."""
+    file = settings.data / "secret"
+    if settings.secret is None and not file.is_file():
+        return None
+    current = parse(settings.secret) if settings.secret else parse(file.read_text("ascii"))
+    return ServerSecret(current, parse(settings.previous_secret) if settings.previous_secret else None)
+
+
+def _database(settings: Settings, area: str) -> tuple[str | None, Path]:
+    setting: str | None = getattr(settings, f"{area}_database")
+    return setting, settings.data / f"{area}.sqlite"

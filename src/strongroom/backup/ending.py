@@ -1,0 +1,34 @@
+"""What a restore ends: every session and every admission token, so that nothing good for one use is used twice.
+
+What happened after the backup is not in it: a logout, a token's use. So no permission from before is believed.
+"""
+
+from strongroom.server.db.copying import Destination
+
+# Not below what it was, should the clock have been set back.
+_RAISE_EPOCH = "UPDATE store_meta SET value = :now WHERE name = 'restore_epoch' AND value < :now"
+_END_SESSIONS = "UPDATE sessions SET revoked_at = :now WHERE revoked_at IS NULL"
+
+_END_KEYSTORE_TOKENS = "UPDATE admission_tokens SET expires_at = issued_at WHERE used_at IS NULL"
+# A public key that has claimed a token may claim it again, in case its vault user could not be stored. That vault user
+# may have been stored after the backup, so this permission ends too.
+_END_CLAIMS = "UPDATE admission_tokens SET used_by = 'ended:' || used_by WHERE used_by LIKE 'key:%'"
+
+_END_VAULT_TOKENS = "UPDATE admission_tokens SET expires_at = created_at WHERE used_at IS NULL"
+# Otherwise endpoint 9 would give the same token out again.
+_END_EXTERNAL_TOKENS = "DELETE FROM external_admission_tokens"
+
+# Expired at the time of issue: a service whose clock is behind must find them expired too.
+_ENDINGS = {
+    "access": (),
+    "keystore": (_END_SESSIONS, _END_KEYSTORE_TOKENS, _END_CLAIMS),
+    "vault": (_END_SESSIONS, _END_VAULT_TOKENS, _END_EXTERNAL_TOKENS),
+}
+
+
+async def end_permissions(area: str, destination: Destination, now: int) -> None:
+    """End sessions and admission tokens, and raise `restore_epoch`: vault session strings need no row to be good."""
+    for statement in _ENDINGS[area]:
+        values = {"now": now} if ":now" in statement else {}
+        await destination.run(statement, **values)
+    await destination.run(_RAISE_EPOCH, now=now)

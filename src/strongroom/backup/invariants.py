@@ -1,0 +1,114 @@
+"""What has to be true across the rows of an area, beyond what its constraints can say: one count of breaches each."""
+
+ACCESS = {
+    "every provider has the look-up of its name": """
+SELECT count(*) FROM providers p LEFT JOIN provider_names n ON n.name = p.name AND n.provider_id = p.id
+WHERE n.name IS NULL""",
+    "every look-up of a provider's name leads to it": """
+SELECT count(*) FROM provider_names n LEFT JOIN providers p ON p.id = n.provider_id AND p.name = n.name
+WHERE p.id IS NULL""",
+    "every subscription belongs to a provider": """
+SELECT count(*) FROM subscriptions s LEFT JOIN providers p ON p.id = s.provider_id WHERE p.id IS NULL""",
+    "every subscription key belongs to a subscription": """
+SELECT count(*) FROM subscription_keys k
+LEFT JOIN subscriptions s ON s.provider_id = k.provider_id AND s.id = k.subscription_id WHERE s.id IS NULL""",
+    "a subscription has at most one primary and one secondary key without an end": """
+SELECT count(*) FROM (SELECT 1 FROM subscription_keys WHERE expires_at IS NULL
+GROUP BY provider_id, subscription_id, slot HAVING count(*) > 1) AS doubled""",
+    "every provider API key belongs to a provider": """
+SELECT count(*) FROM provider_api_keys k LEFT JOIN providers p ON p.id = k.provider_id WHERE p.id IS NULL""",
+    "hashes of keys have 32 bytes": """
+SELECT (SELECT count(*) FROM subscription_keys WHERE length(key_hash) <> 32)
+     + (SELECT count(*) FROM provider_api_keys WHERE length(key_hash) <> 32)""",
+}
+
+KEYSTORE = {
+    "every user has the look-up of its username": """
+SELECT count(*) FROM users u LEFT JOIN usernames n ON n.provider_id = u.provider_id
+AND n.canonical_username = u.canonical_username AND n.user_id = u.id WHERE n.user_id IS NULL""",
+    "every look-up of a username leads to its user": """
+SELECT count(*) FROM usernames n LEFT JOIN users u ON u.id = n.user_id AND u.provider_id = n.provider_id
+AND u.canonical_username = n.canonical_username WHERE u.id IS NULL""",
+    "every session belongs to a user of its provider": """
+SELECT count(*) FROM sessions s LEFT JOIN users u ON u.id = s.user_id AND u.provider_id = s.provider_id
+WHERE u.id IS NULL""",
+    "every derivation artefact belongs to a user": """
+SELECT count(*) FROM passphrase_derivation_artefacts a LEFT JOIN users u ON u.id = a.user_id WHERE u.id IS NULL""",
+    "every key encryption key belongs to a user": """
+SELECT count(*) FROM key_encryption_keys k LEFT JOIN users u ON u.id = k.user_id WHERE u.id IS NULL""",
+    "a user has at most one key encryption key and one derivation artefact": """
+SELECT (SELECT count(*) - count(DISTINCT user_id) FROM key_encryption_keys)
+     + (SELECT count(*) - count(DISTINCT user_id) FROM passphrase_derivation_artefacts)""",
+    "every data encryption key belongs to a user": """
+SELECT count(*) FROM data_encryption_keys k LEFT JOIN users u ON u.id = k.user_id WHERE u.id IS NULL""",
+    "every keypair belongs to a user": """
+SELECT count(*) FROM keypairs k LEFT JOIN users u ON u.id = k.user_id WHERE u.id IS NULL""",
+    "every external identifier names a keypair of the same user": """
+SELECT count(*) FROM external_identifiers e
+LEFT JOIN keypairs k ON k.user_id = e.user_id AND k.id = e.keypair_id WHERE k.id IS NULL""",
+    "an admission token has a time of use exactly if it has a user": """
+SELECT count(*) FROM admission_tokens WHERE (used_at IS NULL) <> (used_by IS NULL)""",
+    "no two users were admitted by one token, and none by none": """
+SELECT count(*) FROM (SELECT used_by FROM admission_tokens WHERE used_by LIKE 'user:%'
+GROUP BY used_by HAVING count(*) > 1) AS doubled""",
+    "hashes and digests have 32 bytes, identifiers 16": """
+SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR length(id) <> 16)
+     + (SELECT count(*) FROM sessions WHERE length(secret_hash) <> 32 OR length(id) <> 16)
+     + (SELECT count(*) FROM data_encryption_keys WHERE length(digest) <> 32 OR length(id) <> 16)
+     + (SELECT count(*) FROM keypairs WHERE length(digest) <> 32 OR length(id) <> 16)
+     + (SELECT count(*) FROM users WHERE length(id) <> 16)""",
+    "sessions end after they begin, and nothing that was stored is empty": """
+SELECT (SELECT count(*) FROM sessions WHERE valid_till <= valid_from)
+     + (SELECT count(*) FROM users WHERE passphrase_hash = '' OR canonical_username = '')
+     + (SELECT count(*) FROM key_encryption_keys WHERE serialized_key_encryption_key = '')
+     + (SELECT count(*) FROM data_encryption_keys WHERE serialized_data_encryption_key = '')
+     + (SELECT count(*) FROM keypairs WHERE encrypted_serialized_key = '' OR public_key = '')""",
+}
+
+VAULT = {
+    "every user has the look-up of its public key": """
+SELECT count(*) FROM users u LEFT JOIN public_key_fingerprints f ON f.user_id = u.user_id
+AND f.provider_id = u.provider_id WHERE f.user_id IS NULL""",
+    "every look-up of a public key leads to its user": """
+SELECT count(*) FROM public_key_fingerprints f LEFT JOIN users u ON u.user_id = f.user_id
+AND u.provider_id = f.provider_id WHERE u.user_id IS NULL""",
+    "every look-up of a key store user leads to a user": """
+SELECT count(*) FROM keystore_users k LEFT JOIN users u ON u.user_id = k.user_id
+AND u.provider_id = k.provider_id WHERE u.user_id IS NULL""",
+    "every session belongs to a user and to no later generation": """
+SELECT count(*) FROM sessions s LEFT JOIN users u ON u.user_id = s.user_id AND s.generation <= u.session_generation
+WHERE u.user_id IS NULL""",
+    "an admission token has a time of use exactly if it has a user": """
+SELECT count(*) FROM admission_tokens WHERE (used_at IS NULL) <> (used_by IS NULL)""",
+    "a used admission token admitted a user of its provider": """
+SELECT count(*) FROM admission_tokens t LEFT JOIN users u ON u.user_id = t.used_by AND u.provider_id = t.provider_id
+WHERE t.used_by IS NOT NULL AND u.user_id IS NULL""",
+    "no admission token admitted two users, and no user came in twice": """
+SELECT count(*) FROM (SELECT used_by FROM admission_tokens WHERE used_by IS NOT NULL
+GROUP BY used_by HAVING count(*) > 1) AS doubled""",
+    "every parent of a classification node is a node of its scheme": """
+SELECT count(*) FROM classification_nodes n LEFT JOIN classification_nodes p
+ON p.node_id = n.parent_id AND p.scheme = n.scheme WHERE n.parent_id IS NOT NULL AND p.node_id IS NULL""",
+    "every classification node has its image": """
+SELECT count(*) FROM classification_nodes n LEFT JOIN images i ON i.image_id = n.image_id WHERE i.image_id IS NULL""",
+    "hashes and fingerprints have 32 bytes, identifiers 16": """
+SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR length(admission_token_id) <> 16)
+     + (SELECT count(*) FROM external_admission_tokens WHERE length(token_hash) <> 32)
+     + (SELECT count(*) FROM public_key_fingerprints WHERE length(fingerprint) <> 32)
+     + (SELECT count(*) FROM images WHERE length(content_hash) <> 32 OR length(content) = 0)
+     + (SELECT count(*) FROM sessions WHERE length(session_id) <> 16)
+     + (SELECT count(*) FROM users WHERE length(user_id) <> 16 OR public_key = '')""",
+}
+
+OF_AREA = {"access": ACCESS, "keystore": KEYSTORE, "vault": VAULT}
+
+# Across areas: what the one names, looked up in the other.
+PROVIDERS_NAMED = {
+    "keystore": "SELECT DISTINCT provider_id FROM users",
+    "vault": "SELECT DISTINCT provider_id FROM users",
+}
+PROVIDER = "SELECT 1 FROM providers WHERE id = :id"
+KEYSTORE_USERS_NAMED = """
+SELECT keystore_user_id FROM keystore_users WHERE keystore_user_id > :after ORDER BY keystore_user_id LIMIT :limit
+"""
+KEYSTORE_USER = "SELECT 1 FROM users WHERE id = :id"

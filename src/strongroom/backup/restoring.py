@@ -1,0 +1,104 @@
+"""Restore: an archive into empty databases, opened to the service only when all of it is there."""
+
+import time
+from pathlib import Path
+
+from strongroom.backup import areas, ending
+from strongroom.backup.archive import AreaEntry, Manifest, Reader
+from strongroom.backup.making import Progress
+from strongroom.server.db import migrate
+from strongroom.server.db.copying import Destination, Stage, Table
+from strongroom.server.secret import ServerSecret
+from strongroom.server.settings import Settings
+
+
+class RestoreRefused(Exception):
+    """This archive does not go into these databases. The message says what to do."""
+
+
+async def restore(settings: Settings, secret: ServerSecret, source: Path, progress: Progress) -> Manifest:
+    """Put an archive into empty databases and end every session and admission token it holds.
+
+    Everything is checked before anything is written. Interrupted anywhere, the databases are refused by the service
+    and the same call begins again, or finishes. `RestoreRefused`, `ArchiveRefused`, `SchemaError`, `Unavailable`.
+    """
+    reader = Reader(source)
+    try:
+        _check_secret(reader, secret)
+        _check_areas(reader.manifest, settings)
+        for entry in reader.manifest.areas:
+            for table in entry.tables:
+                for _ in reader.batches(entry.name, table):
+                    pass
+        opened = areas.destinations(settings)
+        try:
+            await _fill(reader, opened, progress)
+        finally:
+            for destination in opened.values():
+                await destination.close()
+    finally:
+        reader.close()
+    return reader.manifest
+
+
+async def _fill(reader: Reader, opened: dict[str, Destination], progress: Progress) -> None:
+    access = opened["access"]
+    state = await access.state()
+    if state.stage is not Stage.loaded or state.archive != reader.identity:
+        await _check_empty(opened)
+        entries = {entry.name: entry for entry in reader.manifest.areas}
+        for area, destination in opened.items():
+            await _load(reader, entries[area], destination, progress)
+        await access.mark_loaded()
+    # From here on the access database, which every process opens, remembers that all of it is there: whoever comes
+    # again after a crash only takes the marks away.
+    for area, destination in reversed(opened.items()):
+        if (await destination.state()).stage in (Stage.loading, Stage.loaded):
+            await destination.unmark()
+        progress(area, "", 0)
+
+
+async def _load(reader: Reader, entry: AreaEntry, destination: Destination, progress: Progress) -> None:
+    known = areas.known(entry.name)
+    await destination.begin(known, len(entry.migrations))
+    # Names of tables and columns are only ever taken from the schema that our own migrations made.
+    made = {table.name: table for table in await destination.tables()}
+    if {name: set(table.columns) for name, table in made.items()} != {
+        table.name: set(table.columns) for table in entry.tables
+    }:
+        raise RestoreRefused(f"the tables of {entry.name} in the archive are not those of its migrations")
+    for table in entry.tables:
+        rows = await destination.load(Table(table.name, table.columns), reader.batches(entry.name, table))
+        progress(entry.name, table.name, rows)
+    await destination.finish_schema(known)
+    now = time.time_ns() // 1_000_000
+    await ending.end_permissions(entry.name, destination, now)
+    await destination.commit(reader.identity, now)
+
+
+def _check_secret(reader: Reader, secret: ServerSecret) -> None:
+    if not reader.is_of(secret):
+        raise RestoreRefused(
+            "the archive was made with another server secret: without it no passphrase and no session could be checked"
+        )
+    reader.check_mac(secret)
+
+
+def _check_areas(manifest: Manifest, settings: Settings) -> None:
+    held, wanted = {entry.name for entry in manifest.areas}, set(areas.names(settings))
+    if held != wanted:
+        raise RestoreRefused(f"the archive holds {_listed(held)}, these settings are for {_listed(wanted)}")
+    for entry in manifest.areas:
+        migrate.pending(areas.known(entry.name), {applied.number: applied.checksum for applied in entry.migrations})
+        if [applied.number for applied in entry.migrations] != list(range(1, len(entry.migrations) + 1)):
+            raise RestoreRefused(f"the history of {entry.name} in the archive has gaps")
+
+
+async def _check_empty(opened: dict[str, Destination]) -> None:
+    for area, destination in opened.items():
+        if (await destination.state()).stage is Stage.used:
+            raise RestoreRefused(f"the {area} database is not empty: a restore goes into empty databases only")
+
+
+def _listed(names: set[str]) -> str:
+    return " and ".join(sorted(names))

@@ -1,0 +1,154 @@
+"""Whole databases in and out: a snapshot that is read while the service runs, and an empty database to fill.
+
+Both speak of tables, columns and rows in the seam's three kinds of value, so that what one engine gives another takes.
+"""
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from strongroom.server.db import Row, Value
+from strongroom.server.db.migrate import Migration
+from strongroom.server.settings import is_postgres
+
+Kind: TypeAlias = Literal["text", "integer", "bytes"]
+
+HISTORY_TABLE = "schema_migrations"
+BATCH = 500
+
+MARKED = "SELECT name, checksum FROM schema_migrations WHERE number = :number"
+MARK_LOADED = "UPDATE schema_migrations SET name = :name WHERE number = :number"
+UNMARK = "DELETE FROM schema_migrations WHERE number = :number"
+HISTORY = "SELECT number, name, checksum FROM schema_migrations ORDER BY number"
+
+
+class NotThere(Exception):
+    """There is no database where the settings say. The message names the area."""
+
+
+class Stage(Enum):
+    """How far a database is on its way from empty to restored."""
+
+    empty = "empty"
+    loading = "loading"
+    """Rows of an unfinished restore; the service refuses to open it."""
+    loaded = "loaded"
+    """This area and every other one is filled; only the marks are still to be taken away."""
+    used = "used"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    stage: Stage
+    archive: str | None = None
+    """The digest of the archive that an unfinished restore was reading."""
+
+
+class Snapshot(Protocol):
+    """One area as it was at one moment. Holding it does not hold up anybody who writes."""
+
+    engine: str
+
+    async def history(self) -> list[tuple[int, str, str]]:
+        """Number, name and checksum of every migration the database has seen."""
+        ...
+
+    async def tables(self) -> list[Table]:
+        """Every table but the history of migrations, by name."""
+        ...
+
+    def rows(self, table: Table) -> AsyncIterator[list[Row]]:
+        """All rows in batches; memory does not grow with the table."""
+        ...
+
+    async def all(self, sql: str, **values: Value) -> list[Row]:
+        """A query on the snapshot."""
+        ...
+
+    async def damage(self) -> list[str]:
+        """What the engine finds wrong with its own files; holds no values."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Destination(Protocol):
+    """One area's database to be filled in one step: until `commit` nothing of it can be seen."""
+
+    async def state(self) -> State: ...
+
+    async def begin(self, known: list[Migration], number: int) -> None:
+        """Remove what an unfinished restore left and make the tables as they were after migration `number`."""
+        ...
+
+    async def tables(self) -> list[Table]: ...
+
+    async def load(self, table: Table, batches: Iterable[list[Row]]) -> int:
+        """Put rows into a table, in place of what the migrations had put there; how many."""
+        ...
+
+    async def finish_schema(self, known: list[Migration]) -> None:
+        """Run the migrations that the archive had not seen."""
+        ...
+
+    async def run(self, sql: str, **values: Value) -> int: ...
+
+    async def commit(self, archive: str, now: int) -> None:
+        """On disk when this returns, and marked as part of an unfinished restore."""
+        ...
+
+    async def mark_loaded(self) -> None: ...
+
+    async def unmark(self) -> None:
+        """Open it to the service."""
+        ...
+
+    async def close(self) -> None:
+        """Let go; what was not committed is gone."""
+        ...
+
+
+async def open_snapshot(database: str | None, default: Path) -> Snapshot:
+    """`NotThere`, `SettingsError`, `Unavailable`."""
+    if is_postgres(database):
+        assert database is not None
+        from strongroom.server.db.open import need_driver
+
+        need_driver()
+        from strongroom.server.db.postgres_copy import PostgresSnapshot
+
+        return await PostgresSnapshot.open(database, default.stem)
+    from strongroom.server.db.open import sqlite_path
+    from strongroom.server.db.sqlite_copy import SqliteSnapshot
+
+    return SqliteSnapshot(sqlite_path(database, default))
+
+
+def open_destination(database: str | None, default: Path) -> Destination:
+    """Connects to nothing yet; `SettingsError`."""
+    if is_postgres(database):
+        assert database is not None
+        from strongroom.server.db.open import need_driver
+
+        need_driver()
+        from strongroom.server.db.postgres_copy import PostgresDestination
+
+        return PostgresDestination(database, default.stem)
+    from strongroom.server.db.open import sqlite_path
+    from strongroom.server.db.sqlite_copy import SqliteDestination
+
+    return SqliteDestination(sqlite_path(database, default))

@@ -1,0 +1,221 @@
+"""SQLite files in and out: a read transaction beside the service's writer, and a file that appears when it is whole."""
+
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from strongroom.server.db import Row, Unavailable, Value, migrate
+from strongroom.server.db.copying import (
+    BATCH,
+    HISTORY,
+    HISTORY_TABLE,
+    MARK_LOADED,
+    MARKED,
+    UNMARK,
+    Column,
+    Kind,
+    NotThere,
+    Stage,
+    State,
+    Table,
+)
+from strongroom.server.db.migrate import Migration
+from strongroom.server.db.sqlite_file import bring_up_to_date, connect
+
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+_COLUMNS = "SELECT name, type FROM pragma_table_info(:name) ORDER BY cid"
+_KINDS: dict[str, Kind] = {"TEXT": "text", "INTEGER": "integer", "BLOB": "bytes"}
+_MOST_FINDINGS = 20
+
+
+class SqliteSnapshot:
+    """A read transaction in the write-ahead log: the writer goes on, and the log grows until this is closed."""
+
+    engine = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        # Opening would make the file: a mistyped folder should be told, not filled.
+        if not path.is_file():
+            raise NotThere(f"there is no {path.stem} database at {path}")
+        with _translated():
+            self._connection = connect(path, read_only=True, checkpoints=False)
+            self._connection.execute("BEGIN")
+            self._connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # from here on nothing moves
+
+    async def history(self) -> list[tuple[int, str, str]]:
+        return [(number, name, checksum) for number, name, checksum in await self.all(HISTORY)]
+
+    async def tables(self) -> list[Table]:
+        with _translated():
+            return _tables(self._connection)
+
+    async def rows(self, table: Table) -> AsyncIterator[list[Row]]:
+        with _translated():
+            cursor = self._connection.execute(_select(table))
+            while batch := cursor.fetchmany(BATCH):
+                yield batch
+
+    async def all(self, sql: str, **values: Value) -> list[Row]:
+        with _translated():
+            return self._connection.execute(sql, values).fetchall()
+
+    async def damage(self) -> list[str]:
+        try:
+            found = self._connection.execute(f"PRAGMA integrity_check({_MOST_FINDINGS})").fetchall()
+        except sqlite3.DatabaseError as error:
+            return [str(error)]
+        return [text for (text,) in found if text != "ok"]
+
+    async def close(self) -> None:
+        self._connection.close()
+
+
+class SqliteDestination:
+    """A new file, filled under another name beside its place and moved there when it is on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._partial = path.with_name(f"{path.name}.restoring")
+        self._connection: sqlite3.Connection | None = None
+
+    async def state(self) -> State:
+        if not self._path.exists():
+            # A log without its file is what is left of a database: somebody has to look at it first.
+            return State(Stage.used if _beside(self._path, "-wal").exists() else Stage.empty)
+        with _translated(), closing(connect(self._path, read_only=True, checkpoints=False)) as connection:
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = :name", {"name": HISTORY_TABLE}).fetchone():
+                marked = connection.execute(MARKED, {"number": migrate.RESTORING}).fetchone()
+                if marked is not None:
+                    return State(Stage(marked[0]), marked[1])
+            return State(Stage.used)
+
+    async def begin(self, known: list[Migration], number: int) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        stage = (await self.state()).stage
+        if stage is Stage.used:
+            raise Unavailable  # filled since it was looked at
+        if stage is not Stage.empty:
+            _remove(self._path)
+        _remove(self._partial)
+        with _translated():
+            self._partial.touch(mode=0o600)
+            self._connection = connection = connect(self._partial, checkpoints=True)
+            # Nobody sees the file before it is whole, so nothing in it has to survive a crash.
+            connection.execute("PRAGMA journal_mode = OFF")
+            connection.execute("PRAGMA synchronous = OFF")
+            bring_up_to_date(connection, known[:number])
+            connection.execute("BEGIN")
+
+    async def tables(self) -> list[Table]:
+        return _tables(self._open)
+
+    async def load(self, table: Table, batches: Iterable[list[Row]]) -> int:
+        count = 0
+        with _translated():
+            self._open.execute(_delete(table))
+            insert = _insert(table)
+            for batch in batches:
+                self._open.executemany(insert, batch)
+                count += len(batch)
+        return count
+
+    async def finish_schema(self, known: list[Migration]) -> None:
+        with _translated():
+            self._open.execute("COMMIT")
+            bring_up_to_date(self._open, known)
+            self._open.execute("BEGIN")
+
+    async def run(self, sql: str, **values: Value) -> int:
+        with _translated():
+            return self._open.execute(sql, values).rowcount
+
+    async def commit(self, archive: str, now: int) -> None:
+        mark = Migration(migrate.RESTORING, Stage.loading.value, "").record(now) | {"checksum": archive}
+        with _translated():
+            self._open.execute(migrate.RECORD, mark)
+            self._open.execute("COMMIT")
+            self._open.execute("PRAGMA journal_mode = WAL")
+            await self.close()
+            _sync(self._partial)
+            # Unlike a rename this fails where a file has appeared in the meantime.
+            os.link(self._partial, self._path)
+            self._partial.unlink()
+            _sync(self._path.parent)
+
+    async def mark_loaded(self) -> None:
+        self._change(MARK_LOADED, name=Stage.loaded.value, number=migrate.RESTORING)
+
+    async def unmark(self) -> None:
+        self._change(UNMARK, number=migrate.RESTORING)
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @property
+    def _open(self) -> sqlite3.Connection:
+        assert self._connection is not None, "begin comes first"
+        return self._connection
+
+    def _change(self, sql: str, **values: Value) -> None:
+        with _translated(), closing(connect(self._path, checkpoints=True)) as connection:
+            connection.execute(sql, values)
+
+
+def _tables(connection: sqlite3.Connection) -> list[Table]:
+    names = [name for (name,) in connection.execute(_TABLES) if name != HISTORY_TABLE]
+    return [
+        Table(name, tuple(Column(*_typed(row)) for row in connection.execute(_COLUMNS, {"name": name})))
+        for name in names
+    ]
+
+
+def _typed(row: Row) -> tuple[str, Kind]:
+    name, kind = row
+    return name, _KINDS[kind]
+
+
+# Names come from the database's own catalogue, which our migrations wrote.
+def _select(table: Table) -> str:
+    return f"SELECT {_names(table)} FROM {table.name}"  # noqa: S608
+
+
+def _insert(table: Table) -> str:
+    places = ", ".join("?" for _ in table.columns)
+    return f"INSERT INTO {table.name} ({_names(table)}) VALUES ({places})"  # noqa: S608
+
+
+def _delete(table: Table) -> str:
+    return f"DELETE FROM {table.name}"  # noqa: S608
+
+
+def _names(table: Table) -> str:
+    return ", ".join(column.name for column in table.columns)
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _remove(path: Path) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        _beside(path, ending).unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise Unavailable from error

@@ -4,6 +4,7 @@ import asyncio
 import os
 import pickle
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,13 @@ def test_the_secret_file_is_made_once_for_its_owner_only(tmp_path: Path) -> None
     made = load_or_create(path)
     assert load_or_create(path) == made
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_those_who_start_together_agree_on_one_secret(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        made = list(pool.map(lambda _: load_or_create(tmp_path / "secret"), range(64)))
+    assert len(set(made)) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["secret"]
 
 
 @pytest.mark.parametrize("text", ["", "00", "zz" * 32, "00" * 33])

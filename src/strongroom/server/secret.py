@@ -1,5 +1,6 @@
 """The server secret: 32 bytes per deployment, never in a database, from which every server-side key is derived."""
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -67,18 +68,27 @@ def _key_id(value: bytes) -> int:
 
 
 def load_or_create(path: Path) -> bytes:
-    """Read the secret from `path`; at first start make it, readable by its owner only."""
+    """Read the secret from `path`; at first start make it, readable by its owner only.
+
+    Processes that start together agree on one: the file appears whole or not at all.
+    """
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
         return parse(path.read_text("ascii"))
-    value = secrets.token_bytes(SIZE)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(value.hex() + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    except FileNotFoundError:
+        pass
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(SIZE) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft)  # fails where another process was first: then its secret counts
+    finally:
+        draft.unlink()
     _sync_folder(path.parent)
-    return value
+    return parse(path.read_text("ascii"))
 
 
 def parse(text: str) -> bytes:

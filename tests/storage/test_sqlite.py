@@ -241,6 +241,13 @@ async def test_a_commit_is_flushed_and_logged_ahead(store: SqliteStore) -> None:
     assert store._writer.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
+async def test_the_files_are_their_owners_alone(store: SqliteStore, path: Path) -> None:
+    await store.write(lambda tx: put(tx, 1))
+    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.glob("area.sqlite*")}
+    assert len(modes) == 3  # with the log and its index
+    assert set(modes.values()) == {0o600}
+
+
 def test_a_file_that_is_no_database_is_unavailable(path: Path, items: Path) -> None:
     path.write_bytes(b"not a database, and longer than the header of one" * 100)
     with pytest.raises(Unavailable):

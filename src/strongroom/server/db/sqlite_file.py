@@ -1,5 +1,7 @@
 """A SQLite file: connections to it with the pragmas that durability rests on, and its schema."""
 
+import contextlib
+import os
 import re
 import sqlite3
 import time
@@ -11,7 +13,10 @@ BUSY_TIMEOUT_SECONDS = 5.0
 
 
 def connect(path: Path, *, checkpoints: bool, read_only: bool = False) -> sqlite3.Connection:
-    """One connection; WAL, and a commit returns after the log has been flushed."""
+    """One connection; WAL, and a commit returns after the log has been flushed. A new file is its owner's alone."""
+    if not read_only:
+        with contextlib.suppress(OSError):  # SQLite tells what is wrong with the path
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = sqlite3.connect(
         path,
         timeout=BUSY_TIMEOUT_SECONDS,

@@ -34,6 +34,9 @@ RESERVED = frozenset((Refusal.suspended, Refusal.rate_limited))
 
 # Refusals that come with a property of an endpoint and are not said again with each one.
 _SHARED: dict[str, tuple[Refusal, ...]] = {
+    "any path that nobody serves": (Refusal.not_found,),
+    "any path, for a method it does not have": (Refusal.method_not_allowed,),
+    "any request whose head is above 16 KiB": (Refusal.headers_too_large,),
     "any endpoint": ALWAYS,
     "any endpoint that needs a subscription key": WITH_SUBSCRIPTION,
     "any endpoint with a request body": WITH_BODY,
@@ -54,8 +57,6 @@ _CONVENTIONS = f"""\
   `meta` tells `pages` and `total_count`; without a page both are null.
 - Every refusal is a [`Problem`](#problem) of media type `application/problem+json`; the codes are explained in
   [refusals.md](refusals.md). A 401 comes with `WWW-Authenticate`, a 503 with `Retry-After`, a 405 with `Allow`.
-- A path nobody serves is answered `not_found`, a wrong method `method_not_allowed`, a request head above 16 KiB
-  `headers_too_large`, whatever the path.
 - `X-Request-Id` (letters, digits, `.` and `-`, at most 64) is taken over and returned; otherwise one is made. It is the
   `instance` of a problem and stands in the access log.
 - Pictures and the listing of classification nodes carry an `ETag`; with it in `If-None-Match` the answer is 304.
@@ -176,8 +177,6 @@ def _answered(refusal: Refusal, declaring: list[Endpoint]) -> str:
         return "Reserved: this version never answers it."
     answering = [who for who, codes in _SHARED.items() if refusal in codes]
     answering += [f"[{e.method} {e.path}](api.md#{_anchor(e)})" for e in declaring]
-    if not answering:
-        return "Answered before a request has reached an endpoint."
     return f"Answered by {'; '.join(answering)}."
 
 

@@ -18,6 +18,7 @@ _MEMBERS = {
     "backup": ("strongroom.cli.backup:backup", "Write everything the service keeps to one file, while it runs."),
     "restore": ("strongroom.cli.backup:restore", "Put a backup into empty databases."),
     "verify": ("strongroom.cli.backup:verify", "Check a backup, or the databases of a data folder."),
+    "db": ("strongroom.cli.db:db", "The schema of the databases: show how far it is, bring it up to date."),
     "doctor": ("strongroom.cli.doctor:doctor", "Check the installation, a data folder and a service."),
 }
 

@@ -32,6 +32,26 @@ _WORN_OUT = ("57P01", "57P02", "57P03", "25006", "0A000", "26000")
 _CLASSES_OF_TROUBLE = ("08", "53", "55", "57", "58", "XX", "40", "25")
 
 
+# What an operator needs to hear when a connection cannot be made.
+_PHRASES = (
+    "connection refused",
+    "no such file or directory",
+    "name or service not known",
+    "could not translate host name",
+    "password authentication failed",
+    "no password supplied",
+    "certificate verify failed",
+    "does not support ssl",
+    "timeout",
+    "session is read-only",
+    "does not exist",
+    "permission denied",
+    "too many clients",
+    "starting up",
+    "shutting down",
+    "server closed the connection",
+)
+
 IDLE, INTRANS, INERROR = TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR
 
 
@@ -231,8 +251,14 @@ async def read_applied(url: str, area: str) -> dict[int, str]:
 
 
 def failure(error: BaseException) -> Failure:
-    """The kind of an error and its SQLSTATE. Its text stays out of logs: it may repeat values or the password."""
-    return Failure(f"{type(error).__name__} {getattr(error, 'sqlstate', None) or ''}".rstrip())
+    """The kind of an error, its SQLSTATE, and what of its text is known to hold nothing secret.
+
+    The rest of the text stays out: the server repeats values, and the driver what is in the URL.
+    """
+    text = str(error).lower()
+    known = next((phrase for phrase in _PHRASES if phrase in text), None)
+    parts = (type(error).__name__, getattr(error, "sqlstate", None), known and f"({known})")
+    return Failure(" ".join(part for part in parts if part))
 
 
 def _judge(error: psycopg.Error, connection: Connection) -> Exception:

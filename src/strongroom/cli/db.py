@@ -1,0 +1,98 @@
+"""`strongroom db`: how far the databases of a service are, and bringing them up to date before it starts."""
+
+import asyncio
+import os
+from dataclasses import asdict
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import click
+
+from strongroom.cli.output import json_option, note, print_json, print_table
+from strongroom.server.db.open import Status, open_store, read_status, sqlite_path
+from strongroom.server.settings import Settings, is_postgres, load
+
+_data = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
+
+
+@click.group()
+def db() -> None:
+    """The schema of the databases: status, migrate.
+
+    The databases are those of the settings, as for `serve`. A service brings its databases up to date whenever it
+    starts; with several machines it is done once, before the first of them gets the new version.
+    """
+
+
+@db.command()
+@_data
+@json_option
+def status(data: str | None, as_json: bool) -> None:
+    """Show which migrations each database has seen and which are pending. Changes nothing."""
+    _show(asyncio.run(_read(load(os.environ, {"data": data}))), as_json)
+
+
+@db.command()
+@_data
+@json_option
+def migrate(data: str | None, as_json: bool) -> None:
+    """Run what is pending on each database: forward only, each migration wholly or not at all.
+
+    Interrupted, it is given again. Of several that run at once one works and the others wait. A SQLite file that is
+    not there is left to the first start of the service.
+    """
+    settings = load(os.environ, {"data": data})
+    before = asyncio.run(_read(settings))
+    asyncio.run(_migrate(settings))
+    after = asyncio.run(_read(settings))
+    run = sum(len(after[area].applied) - len(before[area].applied) for area in after)
+    _show(after, as_json)
+    note(f"{run} migrations were run." if run else "Nothing was to be done.")
+
+
+async def _read(settings: Settings) -> dict[str, Status]:
+    return {
+        area: await read_status(database, default, migrations)
+        for area, database, default, migrations in _databases(settings)
+    }
+
+
+async def _migrate(settings: Settings) -> None:
+    for _, database, default, migrations in _databases(settings):
+        # Opening would make the file: a mistyped folder should not be filled.
+        if is_postgres(database) or sqlite_path(database, default).is_file():
+            store = open_store(database, default, migrations, guest=True)
+            try:
+                await store.open()
+            finally:
+                await store.close()
+
+
+def _databases(settings: Settings) -> list[tuple[str, str | None, Path, Traversable]]:
+    return [
+        (
+            area,
+            getattr(settings, f"{area}_database"),
+            settings.data / f"{area}.sqlite",
+            files(f"strongroom.{area}") / "migrations",
+        )
+        for area in ("access", *settings.areas)
+    ]
+
+
+def _show(found: dict[str, Status], as_json: bool) -> None:
+    if as_json:
+        print_json({area: asdict(state) for area, state in found.items()})
+        return
+    print_table(
+        ("area", "engine", "applied", "pending"),
+        (
+            (area, state.engine, str(state.applied[-1] if state.applied else 0), _numbers(state.pending))
+            for area, state in found.items()
+        ),
+    )
+
+
+def _numbers(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers)) or "none"

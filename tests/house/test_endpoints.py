@@ -5,13 +5,16 @@ import types
 import typing
 from typing import Any, get_type_hints
 
+import httpx
+import msgspec
 import pytest
 
 from strongroom.keystore.api import KeystoreApi
-from strongroom.server import openapi, pages
+from strongroom.server import openapi, pages, principals
 from strongroom.server.answers import Answer, Content, Versioned
-from strongroom.server.principals import KeystoreSession, Provider, Service, Subscription, VaultSession
+from strongroom.server.principals import KeystoreSession, Provider, Subscription, VaultSession
 from strongroom.server.system import SystemApi
+from strongroom.testing import Service
 from strongroom.vault.api import VaultApi
 from strongroom.wire import keystore, system, vault
 from strongroom.wire.endpoint import Credential, Endpoint, NoBody, NoQuery, Open
@@ -21,7 +24,7 @@ PRINCIPALS: dict[Credential, type] = {
     Credential.provider: Provider,
     Credential.keystore_session: KeystoreSession,
     Credential.vault_session: VaultSession,
-    Credential.service: Service,
+    Credential.service: principals.Service,
 }
 APIS = {KeystoreApi: keystore.ENDPOINTS, VaultApi: vault.ENDPOINTS, SystemApi: system.ENDPOINTS}
 SERVED = [pytest.param(api, e, id=f"{e.method} {e.path}") for api, endpoints in APIS.items() for e in endpoints]
@@ -149,6 +152,15 @@ def test_document_has_the_members_of_openapi_31(document: dict[str, Any]) -> Non
     assert document["info"]["version"] == "1.2.3"
     assert document["servers"] == [{"url": "https://vault.example"}]
     assert all(path.startswith("/") for path in document["paths"])
+
+
+def test_a_running_service_serves_it(document: dict[str, Any], strongroom_session_service: Service) -> None:
+    with httpx.Client(
+        transport=strongroom_session_service.transport, base_url=strongroom_session_service.base_url
+    ) as http:
+        served = http.get("/openapi.json").json()
+    own = {"info": document["info"], "servers": document["servers"]}
+    assert served | own == msgspec.to_builtins(document)
 
 
 def test_every_reference_resolves(document: dict[str, Any]) -> None:

@@ -19,6 +19,11 @@ class Line:
     generation: int = 0
     closed: bool = False
 
+    cut: bool = False
+
+    def abort(self) -> None:
+        self.cut = True
+
     async def close(self) -> None:
         self.closed = True
 
@@ -89,6 +94,7 @@ async def test_the_line_of_those_who_wait_is_bounded(server: Server, monkeypatch
     tasks = [asyncio.ensure_future(own.take()) for _ in range(3)]
     done, _ = await asyncio.wait(tasks, timeout=0.01)
     assert done == {tasks[2]}
+    assert isinstance(tasks[2].exception(), Unavailable)
     assert all(isinstance(outcome, Unavailable) for outcome in await asyncio.gather(*tasks, return_exceptions=True))
 
 
@@ -148,3 +154,20 @@ async def test_closing_waits_for_what_is_out(server: Server) -> None:
     assert second.closed
     with pytest.raises(Unavailable):
         await own.take()
+
+
+async def test_what_is_not_given_back_is_cut(server: Server) -> None:
+    own = Pool(server.connect, use=0.04)
+    held, given = await own.take(), await own.take()
+    await own.give(given)
+    await asyncio.sleep(0.1)
+    assert (held.cut, given.cut) == (True, False)
+    await own.discard(held)
+
+
+async def test_an_idle_pool_keeps_no_timer(server: Server) -> None:
+    own = Pool(server.connect, wait=0.04)
+    await own.give(await own.take())
+    await asyncio.sleep(0.05)
+    assert own._watch is None
+    await own.close()

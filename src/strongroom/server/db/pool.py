@@ -5,6 +5,7 @@ the first request after the database has.
 """
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -14,6 +15,7 @@ from strongroom.server.db import Unavailable
 
 SIZE = 8
 WAIT_SECONDS = 5.0
+USE_SECONDS = 10.0
 MOST_WAITING = 512
 MAX_AGE_SECONDS = 3600.0
 CLOSE_SECONDS = 15.0
@@ -28,6 +30,10 @@ class Pooled(Protocol):
     @property
     def closed(self) -> bool: ...
 
+    def abort(self) -> None:
+        """Cut the line, so that whoever waits for an answer on it learns that there will be none."""
+        ...
+
     async def close(self) -> None: ...
 
 
@@ -35,28 +41,46 @@ C = TypeVar("C", bound=Pooled)
 
 
 class Pool(Generic[C]):
-    def __init__(self, connect: Callable[[], Awaitable[C]], size: int = SIZE, wait: float = WAIT_SECONDS) -> None:
+    """At most `size` connections for one event loop.
+
+    A request waits for one at most `wait` seconds; what is not given back after `use` seconds is cut.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[C]],
+        size: int = SIZE,
+        wait: float = WAIT_SECONDS,
+        use: float = USE_SECONDS,
+    ) -> None:
         self._connect = connect
-        self._size = size
-        self._wait = wait
+        self._size, self._wait, self._use = size, wait, use
         self._idle: list[C] = []
-        self._out = 0
-        self._waiting: deque[asyncio.Future[C | None]] = deque()
+        self._out: dict[C, float] = {}
+        self._opening = 0
+        self._waiting: deque[tuple[asyncio.Future[C | None], float]] = deque()
         self._generation = 0
         self._closed = False
         self._emptied = asyncio.Event()
+        self._watch: asyncio.TimerHandle | None = None
+
+    @property
+    def in_use(self) -> int:
+        return len(self._out) + self._opening
 
     async def take(self) -> C:
         """A connection, for `give` or `discard` afterwards. Errors of connecting; `Unavailable` after a wait."""
+        if self._watch is None:
+            self._watch = asyncio.get_running_loop().call_later(min(self._wait, self._use) / 4, self._look_after)
         while not self._closed:
             while self._idle:
                 # The one used last: its caches are warm, and those not needed grow old.
                 connection = self._idle.pop()
                 if not self._is_stale(connection):
-                    self._out += 1
+                    self._out[connection] = time.monotonic()
                     return connection
                 await connection.close()
-            if self._out < self._size:
+            if self.in_use < self._size:
                 return await self._open()
             handed = await self._queue()
             if handed is not None:
@@ -67,18 +91,17 @@ class Pool(Generic[C]):
         """Back for the next one, unless it is worn out or the pool is closing."""
         if self._closed or self._is_stale(connection):
             await self.discard(connection)
-            return
-        while self._waiting:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_result(connection)
-                return
-        self._out -= 1
-        self._idle.append(connection)
+        elif self._hand(connection):
+            self._out[connection] = time.monotonic()
+        else:
+            del self._out[connection]
+            self._idle.append(connection)
 
     async def discard(self, connection: C) -> None:
         """Close it; a new one may be opened in its place."""
-        self._release()
+        del self._out[connection]
+        self._hand(None)
+        self._tell_if_empty()
         await connection.close()
 
     async def renew(self, lost: C) -> None:
@@ -93,27 +116,31 @@ class Pool(Generic[C]):
     async def close(self) -> None:
         """Wait for the connections that are in use, at most for a while."""
         self._closed = True
-        while self._waiting:
-            self._wake()
+        while self._hand(None):
+            pass
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.close()
-        if self._out:
+        if self.in_use:
             self._emptied.clear()
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._emptied.wait(), CLOSE_SECONDS)
-            except TimeoutError:
-                return
+        if self._watch is not None:
+            self._watch.cancel()
 
     async def _open(self) -> C:
-        self._out += 1
+        self._opening += 1
         generation = self._generation
         try:
             connection = await self._connect()
         except BaseException:
-            self._release()
+            self._opening -= 1
+            self._hand(None)
+            self._tell_if_empty()
             raise
+        self._opening -= 1
         connection.generation, connection.born = generation, time.monotonic()
+        self._out[connection] = connection.born
         return connection
 
     async def _queue(self) -> C | None:
@@ -121,38 +148,49 @@ class Pool(Generic[C]):
         if len(self._waiting) >= MOST_WAITING:
             raise Unavailable
         waiting: asyncio.Future[C | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
+        self._waiting.append((waiting, time.monotonic() + self._wait))
         try:
-            async with asyncio.timeout(self._wait):
-                return await waiting
-        except BaseException as error:
-            if waiting.done() and not waiting.cancelled():
+            return await waiting
+        except asyncio.CancelledError:
+            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
                 # Handed over in the moment of giving up: it must not be lost.
                 handed = waiting.result()
                 if handed is None:
-                    self._wake()
+                    self._hand(None)
                 else:
                     await self.give(handed)
-            if isinstance(error, TimeoutError):
-                raise Unavailable from error
             raise
 
-    def _release(self) -> None:
-        self._out -= 1
-        if self._out == 0:
-            self._emptied.set()
-        self._wake()
-
-    def _wake(self) -> None:
+    def _hand(self, connection: C | None) -> bool:
+        """To whoever has waited longest; None says that there is room for a new connection."""
         while self._waiting:
-            waiting = self._waiting.popleft()
+            waiting, _ = self._waiting.popleft()
             if not waiting.done():
-                waiting.set_result(None)
-                return
+                waiting.set_result(connection)
+                return True
+        return False
+
+    def _look_after(self) -> None:
+        # One timer for all: starting one for every request would cost more than the rest of the pool.
+        now = time.monotonic()
+        while self._waiting and self._waiting[0][1] <= now:
+            waiting, _ = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_exception(Unavailable())
+        for connection, since in self._out.items():
+            if now - since >= self._use:
+                connection.abort()
+        self._watch = None
+        if self._waiting or self.in_use:
+            self._watch = asyncio.get_running_loop().call_later(min(self._wait, self._use) / 4, self._look_after)
+
+    def _tell_if_empty(self) -> None:
+        if not self.in_use:
+            self._emptied.set()
 
     def _is_stale(self, connection: C) -> bool:
         return (
-            connection.closed
-            or connection.generation != self._generation
+            connection.generation != self._generation
+            or connection.closed
             or time.monotonic() - connection.born > MAX_AGE_SECONDS
         )

@@ -22,8 +22,6 @@ from strongroom.server.db.statements import numbered
 # The isolation is named because a server may have another default: every guard is one statement, a constraint or a
 # lock, which READ COMMITTED decides after waiting for the neighbour.
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-# How long one attempt may take, whatever the network does.
-OPERATION_SECONDS = 10.0
 
 _UNDONE = ("40001", "40P01")  # serialization failure, deadlock: the server has rolled back and says so
 # A connection that is of no use any more: the server is going down or was demoted, or a plan or statement it keeps
@@ -190,8 +188,6 @@ class PostgresStore:
         except (psycopg.Error, OSError) as error:
             raise Unavailable from failure(error)
         connection.committing = False
-        # Not a timeout that cancels: the driver would then wait for the server's word, and there may be none.
-        deadline = asyncio.get_running_loop().call_later(OPERATION_SECONDS, connection.abort)
         try:
             return await attempt(connection, work)
         except psycopg.Error as error:
@@ -200,8 +196,7 @@ class PostgresStore:
                 await pool.renew(connection)
             raise verdict from failure(error)
         finally:
-            deadline.cancel()
-            if connection.closed or connection.info.transaction_status is not IDLE:
+            if connection.pgconn.transaction_status != IDLE:
                 await pool.discard(connection)
             else:
                 await pool.give(connection)
@@ -226,7 +221,7 @@ class PostgresStore:
                 connection.warned, connection.committing = False, True
                 commit = await transaction.send("COMMIT", {})
         except Exception:
-            if connection.info.transaction_status in (INTRANS, INERROR):
+            if connection.pgconn.transaction_status in (INTRANS, INERROR):
                 with contextlib.suppress(psycopg.Error):
                     await connection.execute("ROLLBACK")
             raise

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, TypeAlias
 
 from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate
 from strongroom.server.db.sqlite_file import bring_up_to_date, connect
@@ -56,7 +56,6 @@ class _Unit(Generic[T]):
 
     work: Work[T]
     context: contextvars.Context
-    loop: asyncio.AbstractEventLoop
     future: asyncio.Future[T]
     result: T | None = None
     error: BaseException | None = None
@@ -68,6 +67,44 @@ class _Unit(Generic[T]):
             self.future.set_exception(self.error)
         else:
             self.future.set_result(self.result)  # type: ignore[arg-type]  # None only where T allows it
+
+
+class _Line:
+    """Where the units of one event loop wait while a group of theirs is committed; they make up the next one.
+
+    A writer that took each unit as it came would flush for two or three at a time, and flushing is what costs.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, groups: "queue.SimpleQueue[_Group | None]") -> None:
+        self.loop = loop
+        self._groups = groups
+        self._waiting: list[_Unit[Any]] = []
+        self._moving = False
+
+    def join(self, unit: _Unit[Any]) -> None:
+        self._waiting.append(unit)
+        if not self._moving:
+            self._moving = True
+            self.loop.call_soon(self.hand_over)  # what else arrives in this turn of the loop comes along
+
+    def hand_over(self) -> None:
+        """Give the writer the next group, if anybody waits."""
+        group, self._waiting = self._waiting[:MAX_GROUP], self._waiting[MAX_GROUP:]
+        self._moving = bool(group)
+        if group:
+            self._groups.put((self, group))
+
+    def hand_over_all(self) -> None:
+        while self._waiting:
+            self.hand_over()
+
+    def settle(self, group: list[_Unit[Any]]) -> None:
+        for unit in group:
+            unit.settle()
+        self.hand_over()
+
+
+_Group: TypeAlias = tuple[_Line, list[_Unit[Any]]]
 
 
 class SqliteStore:
@@ -88,7 +125,8 @@ class SqliteStore:
         self._read_transaction = SqliteTransaction(self._reader)
         self._scanner: sqlite3.Connection | None = None
         self._scans = ThreadPoolExecutor(1, thread_name_prefix=f"{path.stem}-scan")
-        self._queue: queue.SimpleQueue[_Unit[Any] | None] = queue.SimpleQueue()
+        self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
+        self._line: _Line | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._write_groups, name=f"{path.stem}-writer", daemon=True)
         self._thread.start()
@@ -109,9 +147,11 @@ class SqliteStore:
     async def write(self, work: Work[T]) -> T:
         if self._closed:
             raise Unavailable
-        loop = asyncio.get_running_loop()
-        unit = _Unit(work, contextvars.copy_context(), loop, loop.create_future())
-        self._queue.put(unit)
+        loop, line = asyncio.get_running_loop(), self._line
+        if line is None or line.loop is not loop:
+            line = self._line = _Line(loop, self._groups)
+        unit = _Unit(work, contextvars.copy_context(), loop.create_future())
+        line.join(unit)
         result: T = await unit.future
         return result
 
@@ -126,7 +166,9 @@ class SqliteStore:
         if self._closed:
             return
         self._closed = True
-        self._queue.put(None)
+        if self._line is not None:
+            self._line.hand_over_all()
+        self._groups.put(None)
         await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
         self._scans.shutdown()
         if self._scanner is not None:
@@ -143,19 +185,11 @@ class SqliteStore:
 
     def _write_groups(self) -> None:
         transaction = SqliteTransaction(self._writer)
-        while (unit := self._queue.get()) is not None:
-            group = [unit]
-            while len(group) < MAX_GROUP:
-                try:
-                    following = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                if following is None:
-                    self._queue.put(None)
-                    break
-                group.append(following)
+        while (following := self._groups.get()) is not None:
+            line, group = following
             self._commit(transaction, group)
-            _deliver(group)
+            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits for these
+                line.loop.call_soon_threadsafe(line.settle, group)
         self._writer.close()
 
     def _commit(self, transaction: SqliteTransaction, group: list[_Unit[Any]]) -> None:
@@ -201,20 +235,6 @@ def _translated(error: BaseException) -> BaseException:
             return error
     translated.__cause__ = error
     return translated
-
-
-def _deliver(group: list[_Unit[Any]]) -> None:
-    for loop in {unit.loop for unit in group}:
-        units = [unit for unit in group if unit.loop is loop]
-        try:
-            loop.call_soon_threadsafe(_settle, units)
-        except RuntimeError:  # the loop was closed: nobody waits for these
-            continue
-
-
-def _settle(units: list[_Unit[Any]]) -> None:
-    for unit in units:
-        unit.settle()
 
 
 def _drive(coroutine: Coroutine[Any, Any, T]) -> T:

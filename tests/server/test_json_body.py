@@ -1,6 +1,7 @@
 """Request bodies: what is acceptable JSON, and how a wrong field is named."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -74,6 +75,23 @@ def test_the_deepest_body_that_is_taken() -> None:
 def test_brackets_inside_strings_are_not_depth() -> None:
     body = json.dumps(GOOD | {"username": "[{" * 100 + '\\"['}).encode()
     assert decode(body, CreateUser) == CreateUser("t", "[{" * 100 + '\\"[', "p")
+
+
+@pytest.mark.parametrize("tail", [b"", b"\n", b"\\"])
+def test_looking_for_brackets_takes_time_in_proportion(tail: bytes) -> None:
+    # Every escaped quote is a place where a string could start that never ends.
+    body = b"[" * (MAX_DEPTH + 1) + b'"' + b'\\"' * 32_000 + tail
+    started = time.perf_counter()
+    with pytest.raises(Refused):
+        decode(body, StoreKeypair)
+    assert time.perf_counter() - started < 0.5
+
+
+def test_a_string_that_never_ends_hides_no_depth() -> None:
+    with pytest.raises(Refused):
+        decode(b"[" * 100_000 + b'"', StoreKeypair)
+    with pytest.raises(Refused):
+        decode(b'{"metadata":"\n' + b"[" * 100_000, StoreKeypair)
 
 
 def test_a_surrogate_pair_is_a_character() -> None:

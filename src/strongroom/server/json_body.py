@@ -11,7 +11,8 @@ from strongroom.wire.refusal import Fault, Refusal, Refused
 MAX_DEPTH = 16
 MAX_INTEGER_DIGITS = 19
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+# Matches at every quote, closed or not, and never gives back what it took: each byte is looked at once.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?"?', re.DOTALL)
 _POINTER = re.compile(r" - at `\$(.*)`\Z")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 

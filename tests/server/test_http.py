@@ -3,13 +3,15 @@
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from strongroom.app import Application
-from strongroom.server.http import MAX_HEAD_BYTES, Server, bind
+from strongroom.server import http
+from strongroom.server.http import MAX_HEAD_BYTES, Protocol, Server, bind
 from strongroom.server.settings import load
 
 pytestmark = pytest.mark.anyio
@@ -111,3 +113,71 @@ async def test_more_connections_than_allowed_are_answered_503(address: tuple[str
     finally:
         for _, writer in held:
             writer.close()
+
+
+REFUSED = b"POST /keystore/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_", "later"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b"\r\n"),
+        (REFUSED + b"Content-Length: 5000\r\n\r\n{", b"x"),
+        (REFUSED + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", b"1\r\nx\r\n"),
+        (REFUSED + b"Content-Length: 2\r\n\r\n{", b"}"),
+    ],
+)
+async def test_a_connection_that_was_answered_cannot_be_held_with_a_byte(
+    address: tuple[str, int], request_: bytes, later: bytes
+) -> None:
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(request_)
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+    assert head.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 401 "))
+    writer.write(later)
+    rest = await asyncio.wait_for(reader.read(-1), 4)  # ends when the server closes
+    assert b"HTTP/1.1" not in rest
+    writer.close()
+
+
+async def test_the_rest_of_a_refused_body_leaves_the_connection_usable(address: tuple[str, int]) -> None:
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(REFUSED + b"Content-Length: 4\r\n\r\n{")
+    await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+    writer.write(b"   GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert (await asyncio.wait_for(reader.read(-1), 5)).endswith(b'{"status":"ok"}')
+    writer.close()
+
+
+async def test_an_answer_that_nobody_takes_ends_the_connection(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = asyncio.Event()
+    connection_lost = Protocol.connection_lost
+
+    def noted(protocol: Protocol, error: Exception | None) -> None:
+        connection_lost(protocol, error)
+        lost.set()
+
+    monkeypatch.setattr(http, "STALL_SECONDS", 0.3)
+    monkeypatch.setattr(Protocol, "connection_lost", noted)
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        client.connect(address)
+        client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 60)
+        await asyncio.wait_for(lost.wait(), 4)
+
+
+async def test_an_answer_that_is_taken_slowly_arrives(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "STALL_SECONDS", 0.3)
+    reader, writer = await asyncio.open_connection(*address, limit=1024)
+    writer.write(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    taken = b""
+    while chunk := await asyncio.wait_for(reader.read(16 * 1024), 5):
+        taken += chunk
+        await asyncio.sleep(0.1)
+    head, _, body = taken.partition(b"\r\n\r\n")
+    assert f"content-length: {len(body)}".encode() in head
+    writer.close()

@@ -18,10 +18,16 @@ MAX_HEAD_BYTES = 16 * 1024
 # One read may bring the head and a part of the body along with it.
 MAX_READ_BYTES = 256 * 1024
 KEEP_ALIVE_SECONDS = 5
+# An answer has to be taken at a thousand bytes a second or so; one that stands still ends the connection.
+STALL_SECONDS = 10.0
+LEAST_TAKEN_BYTES = 10 * 1024
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection. A head has to be whole in time and small; what cannot be read is answered with a problem."""
+    """One connection. A head has to be whole in time and small; what cannot be read is answered with a problem.
+
+    Whatever the other side does, some clock runs: for a head, for the rest of a refused body, for taking an answer.
+    """
 
     header_timeout: ClassVar[float]
     max_connections: ClassVar[int]
@@ -31,7 +37,10 @@ class Protocol(HttpToolsProtocol):
         self._refusal = Refusal.malformed_request
         self._head_bytes = 0
         self._unread_bytes = 0
+        self._in_body = False
+        self._answers = 0
         self._deadline: asyncio.TimerHandle | None = None
+        self._stall: asyncio.TimerHandle | None = None
         super().connection_made(transport)
         self._expect_head()
         if len(self.connections) > self.max_connections:
@@ -39,6 +48,8 @@ class Protocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_whole()
+        if self._stall is not None:
+            self._stall.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -51,8 +62,12 @@ class Protocol(HttpToolsProtocol):
                 self._refuse(Refusal.headers_too_large)
                 return
         super().data_received(data)
+        # Any byte ends the keep-alive timer, also one of a body that was refused already or between two requests.
+        if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+            self._expect_head()
 
     def on_message_begin(self) -> None:
+        self._in_body = False
         self._expect_head()
         super().on_message_begin()
 
@@ -67,7 +82,24 @@ class Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._head_is_whole()
         self._unread_bytes = 0
+        self._in_body = True
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_body = False
+        super().on_message_complete()
+        if self.cycle.response_complete:
+            self._unread_bytes = 0
+            self._expect_head()
+
+    def on_response_complete(self) -> None:
+        self._answers += 1
+        super().on_response_complete()
+        self._expect_taking()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._expect_taking()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(self._refusal)
@@ -94,8 +126,24 @@ class Protocol(HttpToolsProtocol):
         else:
             self.transport.close()
 
+    def _expect_taking(self) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        if unsent and self._stall is None:
+            self._stall = self.loop.call_later(STALL_SECONDS, self._check_taking, unsent, self._answers)
+
+    def _check_taking(self, unsent_before: int, answers_before: int) -> None:
+        self._stall = None
+        unsent = self.transport.get_write_buffer_size()
+        if unsent > max(unsent_before - LEAST_TAKEN_BYTES, 0) and self._answers == answers_before:
+            self.transport.abort()  # closing would wait for the other side once more
+        else:
+            self._expect_taking()
+
     def _refuse(self, refusal: Refusal) -> None:
         self._head_is_whole()
+        if self._in_body and self.cycle.response_complete:
+            self.transport.close()  # the request has its answer, a second one would belong to no request
+            return
         refused = Refused(refusal)
         body = refusals.problem(refused, secrets.token_hex(8), self.type_prefix)
         head = [f"HTTP/1.1 {refusal.status} {refusal.title}".encode()]
@@ -107,6 +155,7 @@ class Protocol(HttpToolsProtocol):
         ]
         self.transport.write(b"\r\n".join(head) + b"\r\n\r\n" + body)
         self.transport.close()
+        self._expect_taking()
 
 
 class Server(uvicorn.Server):

@@ -6,9 +6,11 @@ import fcntl
 import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable
+from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeAlias
 
 from strongroom.access import providers, sandbox, subscriptions
 from strongroom.crypto.names import canonical_realm
@@ -16,6 +18,10 @@ from strongroom.keystore import maintenance as keystore_maintenance
 from strongroom.keystore import session as keystore_session
 from strongroom.keystore.api import KeystoreApi
 from strongroom.keystore.area import IssueVaultAdmissionToken, Keystore
+from strongroom.portal import maintenance as portal_maintenance
+from strongroom.portal.area import PREFIX as PORTAL
+from strongroom.portal.area import Portal
+from strongroom.portal.mail import MailQueue
 from strongroom.server import peer
 from strongroom.server.clock import SECOND, Clock, SystemClock
 from strongroom.server.db import Store, Unavailable
@@ -26,7 +32,7 @@ from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.server.passphrases import PassphraseHasher
 from strongroom.server.principals import KeystoreSession, Provider, Service, Subscription, VaultSession
 from strongroom.server.secret import ServerSecret, load_or_create, parse
-from strongroom.server.settings import Settings, is_postgres
+from strongroom.server.settings import Settings, SettingsError, is_postgres
 from strongroom.server.system import SystemApi
 from strongroom.vault import admission_tokens as vault_admission_tokens
 from strongroom.vault import maintenance as vault_maintenance
@@ -42,6 +48,10 @@ from strongroom.wire.endpoint import Credential, Endpoint, NoBody
 
 PRUNE_SECONDS = 600
 FIRST_PRUNE_SECONDS = 30
+WARM_PORTAL_SECONDS = 1
+PORTAL_HASHING_QUEUE = 16
+
+Pages: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _logger = logging.getLogger(LOGGER)
 
@@ -62,6 +72,14 @@ class Application:
         self.clock = clock or SystemClock()
         self._closing = contextlib.AsyncExitStack()
         self._locks = _lock(settings)
+        try:
+            self._assemble(log_stream)
+        except BaseException:
+            self._unlock()  # another attempt in this process may go better
+            raise
+
+    def _assemble(self, log_stream: TextIO | None) -> None:
+        settings = self.settings
         self.secret = _secret(settings)
         self._tasks: list[asyncio.Task[None]] = []
         self._stores: list[Store] = []
@@ -69,18 +87,24 @@ class Application:
         self._peer: peer.Peer | None = None
         self.keystore = self._make_keystore() if "keystore" in settings.areas else None
         self.vault = self._make_vault() if "vault" in settings.areas else None
+        self.portal = self._make_portal() if "portal" in settings.areas else None
+        self._portal_pages: Pages | None = None
+        self._access_log = AccessLog(log_stream) if settings.access_log else None
         self._door = Door(
             self._routes(),
             authenticate_subscription=self._subscription,
             authenticate=self._credentials(),
             public_url=settings.base_url,
             body_timeout=settings.body_timeout,
-            access_log=AccessLog(log_stream) if settings.access_log else None,
+            access_log=self._access_log,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await self._door(scope, receive, send)
+            if self.portal is not None and scope["path"].startswith(PORTAL) and scope["path"][7:8] in ("", "/"):
+                await (await self._pages(self.portal))(scope, receive, send)
+            else:
+                await self._door(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._lifespan(receive, send)
 
@@ -97,6 +121,10 @@ class Application:
         self._tasks.append(asyncio.create_task(self._maintain()))
         if warm and self.keystore is not None:
             self._tasks.append(asyncio.create_task(self.keystore.passphrases.warm()))
+        if self.portal is not None:
+            self._tasks.append(asyncio.create_task(self.portal.mail.run()))
+            if warm:
+                self._tasks.append(asyncio.create_task(self._warm_portal(self.portal)))
 
     async def close(self) -> None:
         """Finish what was accepted and let go of the databases."""
@@ -108,11 +136,11 @@ class Application:
             await self._peer.close()
         if self.keystore is not None:
             self.keystore.passphrases.close()
+        if self.portal is not None:
+            self.portal.passwords.close()
         for store in self._stores:
             await store.close()
-        for lock in self._locks:
-            os.close(lock)
-        self._locks.clear()
+        self._unlock()
 
     async def ensure_sandbox(self) -> sandbox.SandboxKeys:
         """The sandbox provider and its keys, made unless they are there."""
@@ -123,6 +151,11 @@ class Application:
         """`Unavailable` unless every database answers and takes writes."""
         for store in self._stores:
             await store.check()
+
+    def _unlock(self) -> None:
+        for lock in self._locks:
+            os.close(lock)
+        self._locks.clear()
 
     def _open(self, area: str, database: str | None) -> Store:
         folder = files(f"strongroom.{area}") / "migrations"
@@ -154,6 +187,40 @@ class Application:
             admission_token_lifetime_ms=settings.admission_token_lifetime * SECOND,
             first_use_window_ms=settings.vault_first_use_window * SECOND,
         )
+
+    def _make_portal(self) -> Portal:
+        if find_spec("starlette") is None:
+            raise SettingsError(
+                "for the portal install strongroom[server,portal], or serve without it: --areas keystore,vault"
+            )
+        from strongroom.portal.mailers import make as make_mailer  # the mail libraries: for processes with a portal
+
+        settings = self.settings
+        store = self._open("portal", settings.portal_database)
+        mailer = make_mailer(settings, self.clock)
+        if mailer is None:
+            _logger.warning("the portal can send no mail: smtp_url is not set")
+        return Portal(
+            store=store,
+            access=self.access,
+            clock=self.clock,
+            secret=self.secret,
+            settings=settings,
+            passwords=PassphraseHasher(self.secret, 1, PORTAL_HASHING_QUEUE),
+            mail=MailQueue(store, self.clock, self.secret, mailer),
+        )
+
+    async def _pages(self, portal: Portal) -> Pages:
+        """The portal's pages; their libraries are imported when they are first asked for, off the event loop."""
+        if self._portal_pages is None:
+            frame = await asyncio.to_thread(import_module, "strongroom.portal.frame")
+            self._portal_pages = frame.Frame(portal, self._access_log)
+        return self._portal_pages
+
+    async def _warm_portal(self, portal: Portal) -> None:
+        await asyncio.sleep(WARM_PORTAL_SECONDS)  # after whoever waits for the service to listen
+        await self._pages(portal)
+        await portal.passwords.warm()
 
     def _issue_vault_admission_token(self) -> IssueVaultAdmissionToken:
         """What endpoint 9 needs of the vault."""
@@ -252,6 +319,8 @@ class Application:
                 await _quietly(keystore_maintenance.prune, self.keystore)
             if self.vault is not None:
                 await _quietly(vault_maintenance.prune, self.vault)
+            if self.portal is not None:
+                await _quietly(portal_maintenance.prune, self.portal)
             await asyncio.sleep(PRUNE_SECONDS)
 
 
@@ -272,7 +341,11 @@ def _secret(settings: Settings) -> ServerSecret:
 def _lock(settings: Settings) -> list[int]:
     """Make the data folder and hold one lock for each area served from it; PostgreSQL needs none."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    databases = {"keystore": settings.keystore_database, "vault": settings.vault_database}
+    databases = {
+        "keystore": settings.keystore_database,
+        "vault": settings.vault_database,
+        "portal": settings.portal_database,
+    }
     own = [area for area in settings.areas if not is_postgres(databases[area])]
     return [_lock_file(settings.data / f"{area}.lock") for area in own]
 

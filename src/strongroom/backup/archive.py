@@ -3,6 +3,7 @@
 Rows are JSON arrays, one a line, values in the order of the manifest's columns, bytes in Base64: readable without us.
 """
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -28,6 +29,8 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 _LEVEL = 1  # most of it is ciphertext in Base64, of which the first level saves what there is to save
 _ALL_ABOUT = (2026, 1, 1, 0, 0, 0)  # equal rows make equal files, so members carry no time
 _FINGERPRINT_BYTES = 16
+# What zipfile raises over a damaged file: places before its beginning, versions and methods that there are not.
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
 _Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _TYPES: dict[Kind, Any] = {"text": str | None, "integer": _Integer | None, "bytes": bytes | None}
 
@@ -116,6 +119,8 @@ class Writer:
     def discard(self) -> None:
         """After a failure: nothing is left behind. After `finish` nothing happens."""
         if not self._file.closed:
+            with contextlib.suppress(OSError, ValueError):
+                self._zip.close()  # it would otherwise want to write when it is collected
             self._file.close()
         self._partial.unlink(missing_ok=True)
 
@@ -125,17 +130,15 @@ class Reader:
 
     def __init__(self, path: Path) -> None:
         """`ArchiveRefused`, `OSError`."""
+        self._file = path.open("rb")
         try:
-            self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, EOFError, ValueError):
-            raise ArchiveRefused("this is no archive, or it was cut off") from None
-        try:
+            self._zip = self._opened()
             self._content = self._small(MANIFEST, MAX_MANIFEST_BYTES)
             self._mac = self._small(MAC, 64)
             self.manifest = _manifest(self._content)
             self._check_members()
         except BaseException:
-            self._zip.close()
+            self._file.close()
             raise
 
     @property
@@ -175,17 +178,24 @@ class Reader:
                 if digest.hexdigest() != entry.sha256 or count != entry.rows:
                     _refuse(name)
                 yield batch
-        except (msgspec.MsgspecError, zipfile.BadZipFile, EOFError, *_ZIP_ERRORS):
+        except (msgspec.MsgspecError, *_UNREADABLE):
             _refuse(name)
 
     def close(self) -> None:
         self._zip.close()
+        self._file.close()
+
+    def _opened(self) -> zipfile.ZipFile:
+        try:
+            return zipfile.ZipFile(self._file)
+        except _UNREADABLE:
+            raise ArchiveRefused("this is no archive, or it was cut off") from None
 
     def _small(self, name: str, limit: int) -> bytes:
         try:
             with self._zip.open(name) as file:
                 content = file.read(limit + 1)
-        except (KeyError, zipfile.BadZipFile, EOFError, *_ZIP_ERRORS):
+        except (KeyError, *_UNREADABLE):
             content = b""
         if not content or len(content) > limit:
             raise ArchiveRefused(f"the archive has no readable {name}")
@@ -196,10 +206,6 @@ class Reader:
         wanted += [member(area.name, table.name) for area in self.manifest.areas for table in area.tables]
         if sorted(wanted) != sorted(self._zip.namelist()):
             raise ArchiveRefused("the archive does not hold the files that its manifest names")
-
-
-# zlib's own error, and what zipfile makes of a compression or encryption that it does not know.
-_ZIP_ERRORS = (zlib.error, NotImplementedError, RuntimeError, ValueError)
 
 
 def member(area: str, table: str) -> str:

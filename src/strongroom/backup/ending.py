@@ -6,7 +6,10 @@ What happened after the backup is not in it: a logout, a token's use. So no perm
 from strongroom.server.db.copying import Destination
 
 # Not below what it was, should the clock have been set back.
-_RAISE_EPOCH = "UPDATE store_meta SET value = :now WHERE name = 'restore_epoch' AND value < :now"
+_RAISE_EPOCH = """
+INSERT INTO store_meta (name, value) VALUES ('restore_epoch', :now)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE store_meta.value < excluded.value
+"""
 _END_SESSIONS = "UPDATE sessions SET revoked_at = :now WHERE revoked_at IS NULL"
 
 _END_KEYSTORE_TOKENS = "UPDATE admission_tokens SET expires_at = issued_at WHERE used_at IS NULL"

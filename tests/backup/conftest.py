@@ -1,0 +1,233 @@
+"""Deployments on either engine, to back up and to restore into."""
+
+import asyncio
+import itertools
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from strongroom.access.sandbox import SandboxKeys
+from strongroom.app import Application
+from strongroom.backup import areas
+from strongroom.backup.archive import Manifest
+from strongroom.backup.making import back_up
+from strongroom.backup.restoring import restore
+from strongroom.server.db import Row
+from strongroom.server.secret import ServerSecret
+from strongroom.server.settings import Settings, load
+from strongroom.testing.postgres_server import PostgresServer
+
+AREAS = ("access", "keystore", "vault")
+BASE_URL = "http://127.0.0.1:8000"
+
+_numbers = itertools.count(1)
+
+
+def unheard(area: str, table: str, rows: int) -> None:
+    """Progress that nobody listens to."""
+
+
+@dataclass
+class Running:
+    """The service in process."""
+
+    application: Application
+    keys: SandboxKeys
+    http: httpx.AsyncClient
+
+    async def call(self, method: str, path: str, body: Any = None, auth: str | None = None) -> httpx.Response:
+        headers = {"Service-Subscription-Key": self.keys.subscription_key}
+        if auth is not None:
+            headers["Authorization"] = auth
+        return await self.http.request(method, path, json=body, headers=headers)
+
+    async def made(self, method: str, path: str, body: Any = None, auth: str | None = None) -> dict[str, Any]:
+        """The body of an answer that says it is done."""
+        answer = await self.call(method, path, body, auth)
+        assert answer.status_code in (200, 201), answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    async def token(self, path: str = "/keystore/admission_tokens") -> str:
+        made = await self.made("POST", path, auth=self.keys.provider_api_key)
+        found: str = made["admission_token"]["token_value"]
+        return found
+
+    async def create_user(self, username: str, passphrase: str, token: str | None = None) -> str:
+        """A new user's id."""
+        body = {"admission_token": token or await self.token(), "username": username, "passphrase": passphrase}
+        found: str = (await self.made("POST", "/keystore/users", body))["user"]["id"]
+        return found
+
+    async def log_in(self, username: str, passphrase: str) -> str:
+        made = await self.made("POST", "/keystore/session", {"username": username, "passphrase": passphrase})
+        found: str = made["session"]["session_authentication_string"]
+        return found
+
+
+class Deployment:
+    """Settings of a service that is running or not: a data folder, and databases of one engine."""
+
+    def __init__(self, folder: Path, engine: str, urls: dict[str, str], **settings: str) -> None:
+        self.folder = folder
+        self.engine = engine
+        self.given = {"data": str(folder), "access_log": "off"} | urls | settings
+
+    @property
+    def settings(self) -> Settings:
+        return load({}, self.given)
+
+    @property
+    def secret(self) -> ServerSecret:
+        found = areas.read_secret(self.settings)
+        assert found is not None
+        return found
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Running]:
+        application = Application(self.settings)
+        try:
+            await application.start(warm=False)
+            keys = await application.ensure_sandbox()
+            transport = httpx.ASGITransport(application)
+            async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as http:
+                yield Running(application, keys, http)
+        finally:
+            await application.close()
+
+    def take_secret_of(self, other: "Deployment") -> None:
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        shutil.copy(other.folder / "secret", self.folder / "secret")
+
+    async def back_up(self, target: Path) -> Manifest:
+        return await back_up(self.settings, self.secret, target, unheard)
+
+    async def restore(self, source: Path) -> Manifest:
+        return await restore(self.settings, self.secret, source, unheard)
+
+    async def rows(self) -> dict[str, list[Row]]:
+        """Everything there is, in an order that does not depend on the engine."""
+        opened = await areas.snapshots(self.settings)
+        try:
+            found = {}
+            for area, snapshot in opened.items():
+                for table in await snapshot.tables():
+                    rows = [row async for batch in snapshot.rows(table) for row in batch]
+                    found[f"{area}.{table.name}"] = sorted(rows, key=repr)
+            return found
+        finally:
+            await areas.close(opened)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def deployment(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Deployment]:
+    """A new deployment with empty databases of an engine."""
+
+    def make(engine: str, **settings: str) -> Deployment:
+        number, urls = next(_numbers), {}
+        if engine == "postgresql":
+            server = request.getfixturevalue("postgres_server")
+            for area in AREAS:
+                option = quote(f"-csearch_path=d{number}_{area}", safe="")
+                urls[f"{area}_database"] = f"{server.url()}&options={option}"
+        return Deployment(tmp_path / f"deployment-{number}", engine, urls, **settings)
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@dataclass
+class Populated:
+    """What a user left in a deployment, and the credentials that were good at the time of the backup."""
+
+    deployment: Deployment
+    archive: Path
+    passphrase: str
+    keystore_session: str
+    vault_session: str
+    unused_vault_session: str
+    """Its string was read and never sent: no row knows it."""
+    spent_token: str
+    claimed_token: str
+    """Of the key store, used at the vault."""
+    unused_tokens: dict[str, str]
+    """By the path that issued them."""
+    external_token: str
+    """Endpoint 9's, of `bea`, who has no vault account yet."""
+    stored: dict[str, Any]
+    """By path, what reads of `ada` answered."""
+
+
+@pytest.fixture
+async def populated(
+    engine: str,
+    deployment: Callable[..., Deployment],
+    tmp_path: Path,
+    sealed: Callable[..., str],
+    login_secret: Callable[..., str],
+    public_pem: Callable[..., str],
+    opened: Callable[..., str],
+) -> Populated:
+    """One user with everything, backed up while the service runs."""
+    made, passphrase, archive = deployment(engine), login_secret(), tmp_path / "archive.zip"
+    async with made.running() as service:
+        spent = await service.token()
+        await service.create_user("ada", passphrase, spent)
+        session = await service.log_in("ada", passphrase)
+        keypair = {
+            "public_key": public_pem("ada"),
+            "encrypted_serialized_key": sealed(),
+            "external_identifiers": ["vault", "spare"],
+            "metadata": {"é": "\U0001f511", "n": 1},
+        }
+        await service.made("POST", "/keystore/keypairs", keypair, session)
+        key = {"serialized_key_encryption_key": sealed()}
+        await service.made("POST", "/keystore/key_encryption_key", key, session)
+        artefacts = {"derivation_artefacts": "a", "verification_artefacts": "b"}
+        await service.made("POST", "/keystore/passphrase_derivation_artefact", artefacts, session)
+        for _ in range(3):
+            key = {"serialized_data_encryption_key": sealed()}
+            await service.made("POST", "/keystore/data_encryption_keys", key, session)
+        external = await _external(service, session)
+        body = {"user": {"public_key": public_pem("ada"), "admission_token": external}}
+        login = await service.made("POST", "/vault/me", body)
+        vault_session = opened(login["encrypted_session_authentication_string"], "ada")
+        await service.made("GET", "/vault/classification_nodes", None, vault_session)
+        again = await service.made("POST", "/vault/session", {"public_key": public_pem("ada")})
+        unused = opened(again["session"]["encrypted_session_authentication_string"], "ada")
+        claimed = await service.token()
+        await service.made("POST", "/vault/me", {"user": {"public_key": public_pem("bob"), "admission_token": claimed}})
+        await service.create_user("bea", passphrase)
+        bea = await service.log_in("bea", passphrase)
+        waiting = await _external(service, bea)
+        paths = ("/keystore/admission_tokens", "/vault/admission_tokens")
+        tokens = {path: await service.token(path) for path in paths}
+        reads = ("key_encryption_key", "passphrase_derivation_artefact", "data_encryption_keys", "keypairs")
+        stored = {f"/keystore/{name}": await service.made("GET", f"/keystore/{name}", None, session) for name in reads}
+        # From a thread, as another process would: nothing of the service's own loop takes part.
+        await asyncio.to_thread(asyncio.run, made.back_up(archive))
+    return Populated(made, archive, passphrase, session, vault_session, unused, spent, claimed, tokens, waiting, stored)
+
+
+async def _external(service: Running, session: str) -> str:
+    made = await service.made("GET", "/keystore/external_admission_tokens", None, session)
+    found: str = next(iter(made.values()))["vault_api_admission_token"]
+    return found

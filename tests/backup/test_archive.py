@@ -1,0 +1,218 @@
+"""The archive: what is written is read again, and anything else is refused."""
+
+import asyncio
+import stat
+import zipfile
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from strongroom.backup.archive import (
+    MAC,
+    MANIFEST,
+    AppliedMigration,
+    ArchiveRefused,
+    AreaEntry,
+    Manifest,
+    Reader,
+    Writer,
+    fingerprints,
+)
+from strongroom.server.db import Row
+from strongroom.server.db.copying import Column, Table
+from strongroom.server.secret import ServerSecret
+
+SECRET = ServerSecret(b"s" * 32)
+TABLE = Table("things", (Column("id", "bytes"), Column("name", "text"), Column("amount", "integer")))
+ROWS: list[Row] = [(b"\x00\xff", 'é\n"\\', -(2**63)), (None, None, None), (b"", "", 2**63 - 1)]
+
+values = st.tuples(
+    st.none() | st.binary(max_size=80),
+    st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+    st.none() | st.integers(-(2**63), 2**63 - 1),
+)
+
+
+async def batched(rows: list[Row], size: int = 2) -> AsyncIterator[list[Row]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def write(path: Path, rows: list[Row] = ROWS, secret: ServerSecret = SECRET, **changes: Any) -> Path:
+    writer = Writer(path)
+    try:
+        entry = asyncio.run(writer.add("area", TABLE, batched(rows)))
+        area = AreaEntry("area", "sqlite", (AppliedMigration(1, "area", "0" * 64),), (entry,))
+        manifest = Manifest(1, "0", "2026-01-31T12:00:00.000Z", fingerprints(secret), (area,))
+        writer.finish(msgspec.structs.replace(manifest, **changes), secret)
+    finally:
+        writer.discard()
+    return path
+
+
+def read(path: Path, secret: ServerSecret = SECRET) -> list[Row]:
+    reader = Reader(path)
+    try:
+        reader.check_mac(secret)
+        (area,) = reader.manifest.areas
+        return [row for batch in reader.batches(area.name, area.tables[0]) for row in batch]
+    finally:
+        reader.close()
+
+
+def rewrite(path: Path, **members: bytes | None) -> None:
+    """Other content for some members; None leaves one out."""
+    with zipfile.ZipFile(path) as archive:
+        held: dict[str, bytes | None] = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in (held | members).items():
+            if content is not None:
+                archive.writestr(name, content)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(values, max_size=12))
+def test_rows_come_back_as_they_were(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
+    assert read(write(tmp_path_factory.mktemp("archive") / "a", rows)) == rows
+
+
+def test_more_rows_than_a_batch_come_back(tmp_path: Path) -> None:
+    rows: list[Row] = [(b"%d" % number, "x" * number, number) for number in range(1201)]
+    assert read(write(tmp_path / "a", rows)) == rows
+
+
+def test_equal_rows_make_equal_files(tmp_path: Path) -> None:
+    assert write(tmp_path / "a").read_bytes() == write(tmp_path / "b").read_bytes()
+
+
+def test_only_the_owner_can_read_it_and_nothing_else_is_left(tmp_path: Path) -> None:
+    path = write(tmp_path / "a")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError):
+        Writer(path)
+    assert path.read_text() == "mine"
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "a")
+    (tmp_path / "a").write_text("mine")
+    with pytest.raises(FileExistsError):
+        writer.finish(Manifest(1, "0", "", (), ()), SECRET)
+    writer.discard()
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def failing() -> AsyncIterator[list[Row]]:
+        yield ROWS
+        raise OSError
+
+    writer = Writer(tmp_path / "a")
+    with pytest.raises(OSError, match=r"^$"):
+        asyncio.run(writer.add("area", TABLE, failing()))
+    writer.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_changed_byte_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "a")
+    whole, unnoticed = path.read_bytes(), 0
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            # Times, versions and the like in the headers of ZIP mean nothing to us.
+            assert read(path) == ROWS
+            unnoticed += 1
+        except ArchiveRefused:
+            pass
+    assert 0 < unnoticed < len(whole) / 3
+
+
+def test_every_shorter_file_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a")
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ArchiveRefused):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"area/things.jsonl": None},
+        {"area/things.jsonl": b'["AP8=","x",1]\n'},
+        {"area/things.jsonl": b""},
+        {"area/things.jsonl": b"[" * 100_000},
+        {"area/other.jsonl": b""},
+        {MANIFEST: None},
+        {MANIFEST: b"[]"},
+        {MANIFEST: b'{"format":1}'},
+        {MANIFEST: b"{" + b" " * 1024 * 1024 + b"}"},
+        {MAC: None},
+        {MAC: b"0" * 64},
+        {MAC: b"0" * 65},
+    ],
+)
+def test_other_members_are_refused(tmp_path: Path, members: dict[str, bytes | None]) -> None:
+    path = write(tmp_path / "a")
+    rewrite(path, **members)
+    with pytest.raises(ArchiveRefused):
+        read(path)
+
+
+def test_another_format_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveRefused, match="of a format"):
+        read(write(tmp_path / "a", format=2))
+
+
+def test_who_does_not_know_the_secret_cannot_write_one(tmp_path: Path) -> None:
+    """Hashes, counts and the fingerprint are right: only the MAC is not."""
+    forged = write(tmp_path / "a", secret=ServerSecret(b"f" * 32), secret_fingerprints=fingerprints(SECRET))
+    reader = Reader(forged)
+    assert reader.is_of(SECRET)
+    with pytest.raises(ArchiveRefused, match="was changed"):
+        reader.check_mac(SECRET)
+    reader.close()
+
+
+def test_it_belongs_to_whoever_has_all_of_its_secrets(tmp_path: Path) -> None:
+    old, new = b"o" * 32, b"n" * 32
+    reader = Reader(write(tmp_path / "a", secret=ServerSecret(new, old)))
+    assert reader.is_of(ServerSecret(old, new))
+    assert not reader.is_of(ServerSecret(old))
+    assert not reader.is_of(ServerSecret(new))
+    reader.check_mac(ServerSecret(old, new))
+    reader.close()
+
+
+def test_fingerprints_tell_secrets_apart_and_are_no_plain_hash() -> None:
+    import hashlib
+
+    (one,), (other,) = fingerprints(SECRET), fingerprints(ServerSecret(b"t" * 32))
+    assert one != other
+    assert len(bytes.fromhex(one)) == 16
+    assert not hashlib.sha256(b"s" * 32).hexdigest().startswith(one)
+
+
+def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a")
+    reader = Reader(path)
+    (area,) = reader.manifest.areas
+    (entry,) = area.tables
+    wrong = msgspec.structs.replace(entry, columns=(replace(TABLE.columns[0], kind="integer"), *TABLE.columns[1:]))
+    with pytest.raises(ArchiveRefused, match=r"area/things\.jsonl is not as it was written"):
+        list(reader.batches("area", wrong))
+    reader.close()

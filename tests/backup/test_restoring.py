@@ -1,0 +1,329 @@
+"""A restore brings back what was acknowledged before the backup, on either engine, and nothing is used twice."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strongroom.backup import areas, restoring
+from strongroom.backup.archive import ArchiveRefused
+from strongroom.backup.making import back_up
+from strongroom.backup.restoring import RestoreRefused
+from strongroom.backup.verifying import verify_databases
+from strongroom.server.db.migrate import SchemaError
+from strongroom.server.settings import load
+from strongroom.testing.service import Service
+
+pytestmark = pytest.mark.anyio
+
+OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
+TABLES_CHANGED = {
+    "keystore.sessions",
+    "keystore.admission_tokens",
+    "vault.sessions",
+    "vault.admission_tokens",
+    "vault.external_admission_tokens",
+    *(f"{area}.store_meta" for area in ("access", "keystore", "vault")),
+}
+
+
+class Interrupted(Exception):
+    """What stands for a crash."""
+
+
+def code(answer: Any) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]
+
+
+@asynccontextmanager
+async def restored(populated: Any, deployment: Callable[..., Any], engine: str) -> AsyncIterator[Any]:
+    target = deployment(engine)
+    target.take_secret_of(populated.deployment)
+    await target.restore(populated.archive)
+    async with target.running() as service:
+        yield service
+
+
+@pytest.mark.parametrize("across", [False, True], ids=["same engine", "other engine"])
+async def test_what_was_stored_is_there_and_nothing_else_has_changed(
+    populated: Any, deployment: Callable[..., Any], across: bool
+) -> None:
+    target = deployment(OTHER[populated.deployment.engine] if across else populated.deployment.engine)
+    target.take_secret_of(populated.deployment)
+    await target.restore(populated.archive)
+    before, after = await populated.deployment.rows(), await target.rows()
+    assert {name for name in before if before[name] != after[name]} == TABLES_CHANGED
+    assert {name: len(rows) for name, rows in before.items()} == {
+        name: len(rows) + (name == "vault.external_admission_tokens") * 2 for name, rows in after.items()
+    }
+    assert await verify_databases(target.settings, lambda *_: None) == []
+    async with target.running() as service:
+        session = await service.log_in("ada", populated.passphrase)
+        for path, stored in populated.stored.items():
+            assert (await service.call("GET", path, auth=session)).json() == stored
+
+
+async def test_sessions_have_ended(
+    populated: Any, deployment: Callable[..., Any], opened: Any, public_pem: Any
+) -> None:
+    async with populated.deployment.running() as service:
+        assert (await service.call("GET", "/keystore/keypairs", auth=populated.keystore_session)).status_code == 200
+        for session in (populated.vault_session, populated.unused_vault_session):
+            assert (await service.call("GET", "/vault/classification_nodes", auth=session)).status_code == 200
+    async with restored(populated, deployment, populated.deployment.engine) as service:
+        answer = await service.call("GET", "/keystore/keypairs", auth=populated.keystore_session)
+        assert code(answer) == (401, "session_invalid")
+        for session in (populated.vault_session, populated.unused_vault_session):
+            answer = await service.call("GET", "/vault/classification_nodes", auth=session)
+            assert code(answer) == (401, "session_invalid")
+        made = await service.made("POST", "/vault/session", {"public_key": public_pem("ada")})
+        fresh = opened(made["session"]["encrypted_session_authentication_string"], "ada")
+        assert (await service.call("GET", "/vault/classification_nodes", auth=fresh)).status_code == 200
+
+
+async def test_no_admission_token_is_used_twice(
+    populated: Any, deployment: Callable[..., Any], public_pem: Any
+) -> None:
+    def user(token: str) -> dict[str, str]:
+        return {"admission_token": token, "username": "cleo", "passphrase": populated.passphrase}
+
+    def vault_user(token: str, key: str) -> dict[str, Any]:
+        return {"user": {"public_key": public_pem(key), "admission_token": token}}
+
+    async with restored(populated, deployment, populated.deployment.engine) as service:
+        spent = await service.call("POST", "/keystore/users", user(populated.spent_token))
+        assert code(spent) == (409, "admission_token_used")
+        unused = await service.call(
+            "POST", "/keystore/users", user(populated.unused_tokens["/keystore/admission_tokens"])
+        )
+        assert unused.json()["code"] == "admission_token_expired"
+        for token in (*populated.unused_tokens.values(), populated.external_token):
+            answer = await service.call("POST", "/vault/me", vault_user(token, "cleo"))
+            assert answer.json()["code"] == "admission_token_expired"
+        claimed = await service.call("POST", "/vault/me", vault_user(populated.claimed_token, "cleo"))
+        assert code(claimed) == (409, "admission_token_used")
+        # Endpoint 9 gives a new token, and that one is good.
+        session = await service.log_in("bea", populated.passphrase)
+        made = await service.made("GET", "/keystore/external_admission_tokens", None, session)
+        token = made["external_admission_token"]["vault_api_admission_token"]
+        assert token != populated.external_token
+        assert (await service.call("POST", "/vault/me", vault_user(token, "cleo"))).status_code == 201
+
+
+async def test_a_claim_that_came_to_nothing_before_the_backup_cannot_be_made_again(
+    engine: str, deployment: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The vault user may have been stored after the backup: the same token would then have admitted two."""
+    source = deployment(engine)
+    async with source.running() as service:
+        token, claimant = await service.token(), "k" * 43
+        provider = (await source.rows())["access.providers"][0][0]
+        vault = service.application.vault
+        await vault.claim_admission_token(token, provider, claimant)
+        await vault.claim_admission_token(token, provider, claimant)
+        await source.back_up(tmp_path / "archive")
+    target = deployment(engine)
+    target.take_secret_of(source)
+    await target.restore(tmp_path / "archive")
+    async with target.running() as service:
+        with pytest.raises(Exception, match="admission_token_used"):
+            await service.application.vault.claim_admission_token(token, provider, claimant)
+
+
+async def test_every_write_acknowledged_before_a_backup_began_is_in_it(
+    engine: str, deployment: Callable[..., Any], tmp_path: Path, login_secret: Any, sealed: Any
+) -> None:
+    source, acknowledged, numbers = deployment(engine), [], itertools.count()
+
+    async def write(service: Any, session: str) -> None:
+        while True:
+            key = {"serialized_data_encryption_key": sealed(seed=next(numbers))}
+            made = await service.made("POST", "/keystore/data_encryption_keys", key, session)
+            acknowledged.append(made["data_encryption_key"]["id"])
+
+    async with source.running() as service:
+        await service.create_user("ada", login_secret())
+        session = await service.log_in("ada", login_secret())
+        writers = [asyncio.create_task(write(service, session)) for _ in range(16)]
+        expected = []
+        for round_ in range(3):
+            await asyncio.sleep(0.15)
+            expected.append(list(acknowledged))
+            await asyncio.to_thread(asyncio.run, source.back_up(tmp_path / f"archive-{round_}"))
+        for writer in writers:
+            writer.cancel()
+        await asyncio.gather(*writers, return_exceptions=True)
+    assert len(acknowledged) > len(expected[-1]) > len(expected[0]) > 0
+    for round_, ids in enumerate(expected):
+        target = deployment(engine)
+        target.take_secret_of(source)
+        await target.restore(tmp_path / f"archive-{round_}")
+        async with target.running() as service:
+            session = await service.log_in("ada", login_secret())
+            found = await service.made("GET", "/keystore/data_encryption_keys", None, session)
+            assert set(ids) <= {key["id"] for key in found["data_encryption_keys"]}
+
+
+@pytest.mark.slow
+def test_a_user_unlocks_the_restored_account_with_name_and_passphrase(tmp_path: Path) -> None:
+    passphrase = "correct horse battery staple"
+    with Service(folder=tmp_path / "a") as service, service.client() as client:
+        account = client.register("ada", passphrase, admission_token=service.issue_admission_token())
+        sealed = account.seal(b"what only ada can read")
+        source = load({}, {"data": str(tmp_path / "a")})
+        secret = areas.read_secret(source)
+        assert secret is not None
+        asyncio.run(back_up(source, secret, tmp_path / "archive", lambda *_: None))
+    target = load({}, {"data": str(tmp_path / "b"), "secret": (tmp_path / "a" / "secret").read_text()})
+    asyncio.run(restoring.restore(target, secret, tmp_path / "archive", lambda *_: None))
+    (tmp_path / "b" / "secret").write_text((tmp_path / "a" / "secret").read_text())
+    with Service(folder=tmp_path / "b") as service, service.client() as client:
+        assert client.unlock("ada", passphrase).open(sealed) == b"what only ada can read"
+
+
+async def test_a_restore_needs_the_matching_secret(engine: str, populated: Any, deployment: Callable[..., Any]) -> None:
+    target = deployment(engine)
+    target.folder.mkdir()
+    (target.folder / "secret").write_text("ab" * 32)
+    with pytest.raises(RestoreRefused, match="another server secret"):
+        await target.restore(populated.archive)
+    assert [file.name for file in target.folder.iterdir()] == ["secret"]
+    target.take_secret_of(populated.deployment)
+    await target.restore(populated.archive)
+
+
+async def test_a_secret_that_is_being_replaced_still_matches(populated: Any, deployment: Callable[..., Any]) -> None:
+    old = (populated.deployment.folder / "secret").read_text().strip()
+    new = "0b" * 32
+    rotating = deployment(populated.deployment.engine, secret=new, previous_secret=old)
+    await rotating.restore(populated.archive)
+    archive = populated.archive.with_name("rotating")
+    await rotating.back_up(archive)
+    # Its hashes are of both secrets, so neither alone will do.
+    for secret in (old, new):
+        with pytest.raises(RestoreRefused, match="another server secret"):
+            await deployment("sqlite", secret=secret).restore(archive)
+
+
+@pytest.mark.parametrize("area", ["access", "keystore", "vault"])
+async def test_a_restore_goes_into_empty_databases_only(
+    engine: str, populated: Any, deployment: Callable[..., Any], area: str
+) -> None:
+    target, used = deployment(engine), deployment(engine)
+    async with used.running():
+        pass
+    before = await used.rows()
+    target.take_secret_of(populated.deployment)
+    used.take_secret_of(populated.deployment)
+    if engine == "sqlite":
+        target.given[f"{area}_database"] = f"sqlite:{used.folder / f'{area}.sqlite'}"
+    else:
+        target.given[f"{area}_database"] = used.given[f"{area}_database"]
+    with pytest.raises(RestoreRefused, match=f"{area} database is not empty"):
+        await target.restore(populated.archive)
+    assert await used.rows() == before
+
+
+async def test_interrupted_anywhere_it_is_refused_by_the_service_and_given_again(
+    populated: Any, deployment: Callable[..., Any]
+) -> None:
+    whole = deployment(populated.deployment.engine)
+    whole.take_secret_of(populated.deployment)
+    steps = []
+    await restoring.restore(whole.settings, whole.secret, populated.archive, lambda *step: steps.append(step))
+    tables = [number for number, (_, table, _) in enumerate(steps) if table]
+    every = 4 if populated.deployment.engine == "sqlite" else 12
+    for number in (*tables[::every], *range(len(tables), len(steps))):
+        target = deployment(populated.deployment.engine)
+        target.take_secret_of(populated.deployment)
+        await _interrupt(target, populated.archive, number)
+        if steps[number] != steps[-1]:
+            await _refused_or_untouched(target, steps[number])
+            await target.restore(populated.archive)
+        async with target.running() as service:
+            await service.log_in("ada", populated.passphrase)
+
+
+async def test_what_an_unfinished_restore_left_gives_way_to_another_archive(
+    populated: Any, deployment: Callable[..., Any]
+) -> None:
+    target = deployment(populated.deployment.engine)
+    target.take_secret_of(populated.deployment)
+    await _interrupt(target, populated.archive, 8)
+    newer = populated.archive.with_name("newer")
+    async with populated.deployment.running() as service:
+        await service.create_user("cleo", populated.passphrase)
+    await populated.deployment.back_up(newer)
+    await target.restore(newer)
+    async with target.running() as service:
+        await service.log_in("cleo", populated.passphrase)
+
+
+async def _interrupt(target: Any, archive: Path, number: int) -> None:
+    told = itertools.count()
+
+    def crash(area: str, table: str, rows: int) -> None:
+        if next(told) == number:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        await restoring.restore(target.settings, target.secret, archive, crash)
+
+
+async def _refused_or_untouched(target: Any, step: tuple[str, str, int]) -> None:
+    if step[:1] == ("access",) and step[1]:
+        return  # nothing has been written yet that anybody could open
+    with pytest.raises(SchemaError, match="did not finish"):
+        async with target.running():
+            pass
+
+
+async def test_a_service_of_one_area_is_backed_up_alone(
+    engine: str, deployment: Callable[..., Any], tmp_path: Path, login_secret: Any
+) -> None:
+    alone = {"areas": "keystore", "other_area_url": "http://127.0.0.1:1"}
+    source = deployment(engine, **alone)
+    async with source.running() as service:
+        await service.create_user("ada", login_secret())
+    manifest = await source.back_up(tmp_path / "archive")
+    assert [area.name for area in manifest.areas] == ["keystore", "access"]
+    both = deployment(engine)
+    both.take_secret_of(source)
+    with pytest.raises(RestoreRefused, match="holds access and keystore"):
+        await both.restore(tmp_path / "archive")
+    target = deployment(engine, **alone)
+    target.take_secret_of(source)
+    await target.restore(tmp_path / "archive")
+    async with target.running() as service:
+        await service.log_in("ada", login_secret())
+
+
+async def test_a_changed_archive_changes_nothing(populated: Any, deployment: Callable[..., Any]) -> None:
+    content = bytearray(populated.archive.read_bytes())
+    content[len(content) // 2] ^= 1
+    populated.archive.write_bytes(content)
+    target = deployment(populated.deployment.engine)
+    target.take_secret_of(populated.deployment)
+    with pytest.raises(ArchiveRefused):
+        await target.restore(populated.archive)
+    async with target.running() as service:
+        answer = await service.call(
+            "POST", "/keystore/session", {"username": "ada", "passphrase": populated.passphrase}
+        )
+        assert code(answer) == (401, "invalid_credentials")
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_an_archive_of_a_newer_schema_is_refused(
+    populated: Any, deployment: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = areas.known
+    monkeypatch.setattr(areas, "known", lambda area: known(area)[:-1])
+    target = deployment("sqlite")
+    target.take_secret_of(populated.deployment)
+    with pytest.raises(SchemaError, match="newer version"):
+        await target.restore(populated.archive)

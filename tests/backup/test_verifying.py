@@ -1,0 +1,187 @@
+"""Verify finds what is wrong with a database, names it without values, and changes nothing."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from strongroom.backup import invariants
+from strongroom.backup.archive import ArchiveRefused
+from strongroom.backup.verifying import verify_archive, verify_databases
+from strongroom.server.db.copying import NotThere, open_snapshot
+from strongroom.server.db.migrate import SchemaError
+from strongroom.server.secret import ServerSecret
+
+pytestmark = pytest.mark.anyio
+
+# What breaks each of them, in SQL that constraints let pass.
+BREACHES: dict[str, dict[str, str | None]] = {
+    "access": {
+        "every provider has the look-up of its name": "DELETE FROM provider_names",
+        "every look-up of a provider's name leads to it": "INSERT INTO provider_names VALUES ('other', x'00')",
+        "every subscription belongs to a provider": "UPDATE subscriptions SET provider_id = x'00'",
+        "every subscription key belongs to a subscription": "UPDATE subscription_keys SET subscription_id = x'00'",
+        "a subscription has at most one primary and one secondary key without an end": (
+            "UPDATE subscription_keys SET slot = 'primary'"
+        ),
+        "every provider API key belongs to a provider": "UPDATE provider_api_keys SET provider_id = x'00'",
+        "hashes of keys have 32 bytes": "UPDATE provider_api_keys SET key_hash = x'00'",
+    },
+    "keystore": {
+        "every user has the look-up of its username": "DELETE FROM usernames WHERE canonical_username = 'ada'",
+        "every look-up of a username leads to its user": "UPDATE usernames SET canonical_username = 'no' || user_id",
+        "every session belongs to a user of its provider": "UPDATE sessions SET provider_id = x'00'",
+        "every derivation artefact belongs to a user": "UPDATE passphrase_derivation_artefacts SET user_id = x'00'",
+        "every key encryption key belongs to a user": "UPDATE key_encryption_keys SET user_id = x'00'",
+        "a user has at most one key encryption key and one derivation artefact": None,
+        "every data encryption key belongs to a user": "UPDATE data_encryption_keys SET user_id = x'00'",
+        "every keypair belongs to a user": "UPDATE keypairs SET user_id = x'00'",
+        "every external identifier names a keypair of the same user": (
+            "UPDATE external_identifiers SET keypair_id = x'00'"
+        ),
+        "an admission token has a time of use exactly if it has a user": "UPDATE admission_tokens SET used_by = NULL",
+        "no two users were admitted by one token, and none by none": (
+            "UPDATE admission_tokens SET used_at = 1, used_by = 'user:one'"
+        ),
+        "hashes and digests have 32 bytes, identifiers 16": "UPDATE sessions SET secret_hash = x'00'",
+        "sessions end after they begin, and nothing that was stored is empty": "UPDATE users SET passphrase_hash = ''",
+    },
+    "vault": {
+        "every user has the look-up of its public key": "DELETE FROM public_key_fingerprints",
+        "every look-up of a public key leads to its user": "UPDATE public_key_fingerprints SET user_id = x'00'",
+        "every look-up of a key store user leads to a user": "UPDATE keystore_users SET user_id = x'00'",
+        "every session belongs to a user and to no later generation": "UPDATE sessions SET generation = 9",
+        "an admission token has a time of use exactly if it has a user": "UPDATE admission_tokens SET used_at = NULL",
+        "a used admission token admitted a user of its provider": (
+            "UPDATE admission_tokens SET used_by = x'00' WHERE used_by IS NOT NULL"
+        ),
+        "no admission token admitted two users, and no user came in twice": (
+            "UPDATE admission_tokens SET used_at = 1, used_by = (SELECT user_id FROM users LIMIT 1)"
+        ),
+        "every parent of a classification node is a node of its scheme": (
+            "UPDATE classification_nodes SET parent_id = x'00'"
+        ),
+        "every classification node has its image": "DELETE FROM images",
+        "hashes and fingerprints have 32 bytes, identifiers 16": "UPDATE images SET content_hash = x'00'",
+    },
+}
+WITHOUT_CONSTRAINT = """
+CREATE TABLE unguarded AS SELECT * FROM key_encryption_keys;
+DROP TABLE key_encryption_keys;
+ALTER TABLE unguarded RENAME TO key_encryption_keys;
+INSERT INTO key_encryption_keys SELECT * FROM key_encryption_keys;
+"""
+
+
+def unheard(area: str, table: str, rows: int) -> None:
+    """Progress that nobody listens to."""
+
+
+def change(deployment: Any, area: str, statement: str) -> None:
+    with closing(sqlite3.connect(deployment.folder / f"{area}.sqlite")) as connection:
+        connection.executescript(statement)
+
+
+async def findings(deployment: Any) -> list[str]:
+    found: list[str] = await verify_databases(deployment.settings, unheard)
+    return found
+
+
+def test_every_invariant_has_its_breach() -> None:
+    assert {area: set(breaches) for area, breaches in BREACHES.items()} == {
+        area: set(found) for area, found in invariants.OF_AREA.items()
+    }
+
+
+async def test_a_sound_database_is_sound_on_either_engine_while_the_service_runs(populated: Any) -> None:
+    async with populated.deployment.running():
+        assert await findings(populated.deployment) == []
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_every_breach_is_found_and_named_without_values(populated: Any) -> None:
+    folder = populated.deployment.folder
+    for area, breaches in BREACHES.items():
+        whole = (folder / f"{area}.sqlite").read_bytes()
+        for sentence, statement in breaches.items():
+            change(populated.deployment, area, statement or WITHOUT_CONSTRAINT)
+            found = await findings(populated.deployment)
+            assert f"{area}: not true of " in "".join(found)
+            assert any(line.endswith(f": {sentence}") for line in found), (sentence, found)
+            assert "ada" not in "".join(found)
+            (folder / f"{area}.sqlite").write_bytes(whole)
+        assert await findings(populated.deployment) == []
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_areas_that_do_not_belong_together_are_found(
+    populated: Any, deployment: Callable[..., Any], login_secret: Any
+) -> None:
+    other = deployment("sqlite")
+    async with other.running() as service:
+        await service.create_user("ada", login_secret())
+    mixed = populated.deployment
+    mixed.given["keystore_database"] = f"sqlite:{other.folder / 'keystore.sqlite'}"
+    found = await findings(mixed)
+    assert "keystore: there are users of a provider that is not in access" in found
+    assert "vault: 1 of its users belong to key store users that are not there" in found
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_a_damaged_file_is_found(populated: Any) -> None:
+    path = populated.deployment.folder / "vault.sqlite"
+    whole = path.read_bytes()
+    for place in range(4096 * 8, len(whole), 4096 * 16):
+        path.write_bytes(whole[:place] + b"\xa5" * 512 + whole[place + 512 :])
+        found = await findings(populated.deployment)
+        assert found, place
+        assert all(line.startswith("vault: ") for line in found)
+
+
+async def test_a_snapshot_holds_nobody_up_and_does_not_move(populated: Any, login_secret: Any) -> None:
+    settings = populated.deployment.settings
+    async with populated.deployment.running() as service:
+        snapshot = await open_snapshot(settings.keystore_database, settings.data / "keystore.sqlite")
+        try:
+            async with asyncio.timeout(5):
+                await service.create_user("cleo", login_secret(b"cleo"))
+            seen = await snapshot.all("SELECT canonical_username FROM users ORDER BY canonical_username")
+            assert seen == [("ada",), ("bea",)]
+        finally:
+            await snapshot.close()
+
+
+async def test_a_database_that_is_not_there_is_told_and_not_made(engine: str, deployment: Callable[..., Any]) -> None:
+    nothing = deployment(engine)
+    nothing.folder.mkdir()
+    with pytest.raises(NotThere, match="there is no vault database"):
+        await findings(nothing)
+    assert list(nothing.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_a_newer_database_is_refused_and_an_older_one_told(populated: Any) -> None:
+    change(populated.deployment, "vault", "DELETE FROM schema_migrations WHERE number > 1")
+    assert await findings(populated.deployment) == [
+        "vault: the schema is not up to date: start the service once, then verify again"
+    ]
+    change(populated.deployment, "vault", "INSERT INTO schema_migrations VALUES (999, 'x', 'x', 1)")
+    with pytest.raises(SchemaError, match="newer version"):
+        await findings(populated.deployment)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_an_archive_is_verified_with_and_without_its_secret(populated: Any) -> None:
+    manifest, authentic = verify_archive(populated.archive, populated.deployment.secret, unheard)
+    assert authentic
+    assert [area.name for area in manifest.areas] == ["vault", "keystore", "access"]
+    for secret in (None, ServerSecret(b"o" * 32)):
+        assert not verify_archive(populated.archive, secret, unheard)[1]
+    content = bytearray(populated.archive.read_bytes())
+    content[len(content) // 2] ^= 1
+    populated.archive.write_bytes(content)
+    with pytest.raises(ArchiveRefused):
+        verify_archive(populated.archive, None, unheard)

@@ -63,6 +63,8 @@ def test_the_bytes_we_write() -> None:
         "&a",
         "*a",
         "%x",
+        "e3",
+        "E-07",
     ):
         assert write_artefacts({"ad": unsafe}) == b"---\nad: '" + unsafe.encode() + b"'\n"
 
@@ -128,6 +130,26 @@ def test_text_as_other_emitters_fold_it(written: str, ad: str) -> None:
     assert read_artefacts(OWN.replace("none", written).encode(), Mode.COMPAT)[0]["ad"] == ad
 
 
+@pytest.mark.parametrize(
+    ("written", "salt"),
+    [
+        ("'letters\n\n  '", b"letters\n"),
+        ("'a\n\n\n  b'", b"a\n\nb"),
+        ("|-\n  one\n\n  two\n   three", b"one\n\ntwo\n three"),
+        ("|\n  one\n  two", b"one\ntwo\n"),
+        ("|+\n  one\n  two\n", b"one\ntwo\n\n"),
+        ("|2-\n\n    one", b"\n  one"),
+        ("|4-\n\n    one", b"\none"),
+    ],
+)
+@pytest.mark.parametrize("end", ["", "...\n"])
+def test_bytes_that_were_lines_of_text(written: str, salt: bytes, end: str) -> None:
+    for text in (f"---\nsalt: {written}\niter: 1\n{end}", f"---\niter: 1\nsalt: {written}\n{end}"):
+        assert read_artefacts(text.encode(), Mode.COMPAT, DERIVATION)[0] == {"salt": salt, "iter": 1}
+        with pytest.raises(MalformedArtefacts):
+            read_artefacts(text.encode(), Mode.STRICT, DERIVATION)
+
+
 @pytest.mark.parametrize("text", ["--- {}\n", "---\n{}\n", "--- {}", "{}\n"])
 def test_the_empty_hash(text: str) -> None:
     assert read_artefacts(text.encode(), Mode.COMPAT) == ({}, ArtefactFormat.YAML)
@@ -167,6 +189,14 @@ HOSTILE_YAML = [
     OWN.replace("none", "|\n  none"),
     OWN.replace("none", "!binary |-\n  bm9uZQ=="),
     OWN.replace("none", "a\n\n  b"),
+    OWN.replace("none", '"a\\\n\n  b"'),
+    OWN.replace("|-\n", "|-\n\n"),
+    OWN.replace(AT64, AT64[:10] + "\n\n  " + AT64[10:]),
+    OWN.replace(AT64, AT64[:10] + "\n   " + AT64[10:]),
+    OWN.replace(f"!binary |-\n  {IV64}", "|-\n  0123\n 456789a"),
+    OWN.replace(f"!binary |-\n  {IV64}", "|-\n\n"),
+    OWN + "...\n...\n",
+    "---\n...\n",
     OWN.replace(AT64, AT64.replace("/", "_").replace("+", "-")),
     OWN.replace("|-", "|+"),
     OWN.replace("|-", "|2"),

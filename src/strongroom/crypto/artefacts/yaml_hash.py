@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from strongroom.crypto.artefacts.fields import BINARY, INTEGER, TEXT, Scalar, check_field
-from strongroom.crypto.artefacts.yaml_scalars import block_scalar, flow_scalar
+from strongroom.crypto.artefacts.yaml_scalars import even_block, flow_scalar, literal_block
 from strongroom.crypto.encoding import decode_standard
 from strongroom.crypto.errors import MalformedArtefacts
 from strongroom.crypto.formats import Mode
@@ -22,7 +22,8 @@ _ENTRY: Final = re.compile(r"""(?:([a-z]+)|'([a-z]+)'|"([a-z]+)") *:(?: +(.*))?"
 _TAGGED: Final = re.compile(r"!!?binary(?: +(.*))?")
 _BLOCK: Final = re.compile(r"([|>])(?:([-+])?([1-9])?|([1-9])([-+])) *")
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,9}")
-_SAFE_PLAIN: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9_.%:/-]*[A-Za-z0-9_.%/-])?")
+# Some readers take an exponent alone, such as `e3` or `e-3`, for a number.
+_SAFE_PLAIN: Final = re.compile(r"(?![Ee]-?[0-9]+\Z)[A-Za-z](?:[A-Za-z0-9_.%:/-]*[A-Za-z0-9_.%/-])?")
 # YAML 1.1 words that a plain scalar must not be, because other readers would not see text.
 _WORDS: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 
@@ -43,7 +44,8 @@ def read_yaml(data: bytes, mode: Mode) -> dict[str, Scalar]:
         raise MalformedArtefacts
     if _EMPTY.fullmatch(text):
         return {}
-    return _read_entries(text.rstrip("\n").split("\n"), compat)
+    # A block that keeps its line ends may be the last entry; strict knows no such block.
+    return _read_entries((text.removesuffix("\n") if compat else text.rstrip("\n")).split("\n"), compat)
 
 
 def _read_entries(lines: list[str], compat: bool) -> dict[str, Scalar]:
@@ -51,6 +53,9 @@ def _read_entries(lines: list[str], compat: bool) -> dict[str, Scalar]:
         lines = lines[1:]
     elif not compat:
         raise MalformedArtefacts
+    # Ruby's writer marks the end of a document that holds a block with its line ends kept.
+    if compat and lines and lines[-1] == "...":
+        lines = lines[:-1]
     if not lines:
         raise MalformedArtefacts
     fields: dict[str, Scalar] = {}
@@ -85,7 +90,7 @@ def _value(name: str, first: str, more: list[str], compat: bool) -> Scalar:
         raise MalformedArtefacts
     if block is not None:
         indent, chomping = block[3] or block[4], block[2] or block[5] or ""
-        plain, scalar = False, block_scalar(more, folded=block[1] == ">", chomping=chomping, indent=indent)
+        plain, scalar = False, _block_text(block[1], more, chomping, indent)
     else:
         plain, scalar = flow_scalar([first, *more])
     if name in INTEGER:
@@ -100,10 +105,16 @@ def _value(name: str, first: str, more: list[str], compat: bool) -> Scalar:
     return scalar.encode("ascii")
 
 
+def _block_text(style: str, lines: list[str], chomping: str, indent: str | None) -> str:
+    if style == ">":
+        return even_block(lines, folded=True, chomping=chomping, indent=indent)
+    return literal_block(lines, chomping=chomping, indent=indent)
+
+
 def _binary_text(first: str, more: list[str], compat: bool) -> str:
     # Few spellings on purpose: no change of one bit in the Base64 around what we write reaches another of them.
     if first in ("|-", "|") or (first == ">-" and compat):
-        return block_scalar(more, folded=False, chomping="-", indent=None).replace("\n", "")
+        return even_block(more, folded=False, chomping="-", indent=None).replace("\n", "")
     if more and not compat:
         raise MalformedArtefacts
     return flow_scalar([first, *more])[1].replace(" ", "")

@@ -14,17 +14,34 @@ _ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-F
 _SHORT: Final = dict(zip('0abtnvfre "/\\', '\0\a\b\t\n\v\f\r\x1b "/\\', strict=True))
 
 
-def block_scalar(lines: list[str], *, folded: bool, chomping: str, indent: str | None) -> str:
-    """The text of `|` or `>`. Lines must be indented alike; blank ones are allowed at the end only."""
+def even_block(lines: list[str], *, folded: bool, chomping: str, indent: str | None) -> str:
+    """The text of `|` or `>` whose lines are indented alike; blank ones are allowed at the end only."""
     while lines and not lines[-1].strip(" "):
         lines = lines[:-1]
     if not lines:
         raise MalformedArtefacts
-    margin = int(indent) if indent else len(lines[0]) - len(lines[0].lstrip(" "))
+    margin = int(indent) if indent else _indentation(lines[0])
     if margin < 1 or any(line[:margin].strip(" ") or not line[margin:].strip(" ") for line in lines):
         raise MalformedArtefacts
     text = (" " if folded else "\n").join(line[margin:] for line in lines)
     return text if chomping == "-" else text + "\n"
+
+
+def literal_block(lines: list[str], *, chomping: str, indent: str | None) -> str:
+    """The text of `|` with whatever blank and further indented lines the bytes led to (YAML 1.2, 8.1)."""
+    margin = int(indent) if indent else next((_indentation(line) for line in lines if line.strip(" ")), 0)
+    if margin < 1 or any(line[:margin].strip(" ") for line in lines):
+        raise MalformedArtefacts
+    text = "\n".join(line[margin:] for line in lines)
+    content = text.rstrip("\n")
+    # Without content the chomping rules differ, and no writer has a field of line ends alone.
+    if not content:
+        raise MalformedArtefacts
+    return {"-": content, "": content + "\n", "+": text + "\n"}[chomping]
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def flow_scalar(lines: list[str]) -> tuple[bool, str]:
@@ -46,14 +63,20 @@ def flow_scalar(lines: list[str]) -> tuple[bool, str]:
 
 
 def _fold(lines: list[str]) -> str:
-    text = lines[0].strip(" ")
+    text, blank = lines[0].strip(" "), 0
     for line in lines[1:]:
         content = line.strip(" ")
         if not content:
-            raise MalformedArtefacts
+            blank += 1
+            continue
         escaped = text[:1] == '"' and (len(text) - len(text.rstrip("\\"))) % 2 == 1
-        # A backslash at the end of a line joins without a space; one before a space keeps that space.
-        text = text[:-1] + content if escaped else f"{text} {content}" if text else content
+        if escaped and blank:
+            raise MalformedArtefacts
+        # A backslash at the end of a line joins without a space; one before a space keeps that space. Each blank line
+        # is a line end of the text.
+        between = "\n" * blank if blank else " "
+        text = text[:-1] + content if escaped else f"{text}{between}{content}" if text else content
+        blank = 0
     return text
 
 

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 AREAS = ("access", "keystore", "vault")
 
 
+@pytest.fixture(autouse=True)
+def _areas(run: "Run", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRONGROOM_AREAS", "keystore,vault")
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
     with PostgresServer() as running:

@@ -60,7 +60,11 @@ class Services:
 @pytest.fixture
 async def services(tmp_path: Path, postgres_server: "PostgresServer") -> AsyncIterator[Services]:
     schema = f"app_{next(_numbers)}"
-    settings: dict[str, str | None] = {"data": str(tmp_path / "data"), "access_log": "off"}
+    settings: dict[str, str | None] = {
+        "data": str(tmp_path / "data"),
+        "areas": "keystore,vault",
+        "access_log": "off",
+    }
     for area in ("access", "keystore", "vault"):
         settings[f"{area}_database"] = f"{postgres_server.url()}&options=-csearch_path%3D{schema}_{area}"
     both = Services(settings)

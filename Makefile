@@ -41,8 +41,8 @@ docs: $(VENV)/.dev        ## Write the generated pages: api.md, settings.md, ref
 
 # Needs uv. The locks hold versions and hashes for every platform and never name an index.
 lock:
-	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --extra server --group build --output-file requirements/service.lock pyproject.toml
-	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --extra server --extra postgres --group build --group dev --output-file requirements/dev.lock pyproject.toml
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --extra server --extra portal --group build --output-file requirements/service.lock pyproject.toml
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --extra server --extra portal --extra postgres --group build --group dev --output-file requirements/dev.lock pyproject.toml
 
 clean:                    ## Remove what make made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache data

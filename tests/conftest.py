@@ -96,7 +96,7 @@ class Service:
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[Service]:
     clock = MovableClock()
-    settings = load({}, {"data": str(tmp_path / "data"), "access_log": "off"})
+    settings = load({}, {"data": str(tmp_path / "data"), "access_log": "off", "areas": "keystore,vault"})
     application = Application(settings, clock=clock)
     await application.start()
     try:

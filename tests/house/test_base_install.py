@@ -5,12 +5,15 @@ import sys
 
 import pytest
 
-# Refuses the modules of the extras `server` and `postgres`, as if they had not been installed.
+# Refuses the modules of the extras `server`, `portal` and `postgres`, as if they had not been installed.
 BLOCKED = """
 import sys
 
 class Blocked:
-    names = {"argon2", "httptools", "PIL", "psycopg", "psycopg_pool", "uvicorn", "uvloop"}
+    names = {
+        "argon2", "httptools", "jinja2", "PIL", "psycopg", "psycopg_pool", "pyotp", "segno", "starlette", "uvicorn",
+        "uvloop", "webauthn",
+    }
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in self.names:

@@ -33,6 +33,13 @@ def test_durations(text: str, seconds: int) -> None:
         ("areas", "cellar"),
         ("areas", ","),
         ("areas", "vault"),
+        ("areas", "vault,portal"),
+        ("portal_session_idle", "0"),
+        ("smtp_url", "mail.example"),
+        ("smtp_url", "https://a:b@mail.example"),
+        ("smtp_url", "smtp://a:b@mail.example:x"),
+        ("mail_from", "nobody"),
+        ("operators", "ada@example.com,eve"),
         ("log_level", "loud"),
         ("public_url", "vault.example"),
         ("public_url", "http://vault.example"),
@@ -60,6 +67,10 @@ def test_one_area_needs_to_know_the_other() -> None:
     assert settings.areas == ("vault",)
 
 
+def test_the_portal_alone_needs_nobody() -> None:
+    assert load({}, {"areas": "portal"}).areas == ("portal",)
+
+
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "a.localhost"])
 def test_loopback(host: str) -> None:
     assert is_loopback(host)
@@ -81,6 +92,7 @@ def test_secrets_do_not_show_and_have_no_flag() -> None:
     assert {name for name, (meaning, _) in meanings().items() if meaning.environment_only} == {
         "secret",
         "previous_secret",
+        "smtp_url",
     }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
-AREAS = ("access", "keystore", "vault")
+AREAS = ("access", "keystore", "vault", "portal")
 
 # Rows of one user: found through the user, so that they may live where the user lives.
 USERS_OWN = {
@@ -54,6 +54,21 @@ LOOK_UPS = {
         "external_admission_tokens": "keystore_user_id",
         "classification_nodes": "node_id",
         "images": "image_id",
+    },
+    "portal": {
+        "store_meta": "name",
+        "developers": "id",
+        "developer_emails": "email",
+        "sign_ups": "link_hash",
+        "links": "link_hash",
+        "sessions": "token_hash",
+        "passkeys": "credential_id",
+        "challenges": "challenge_hash",
+        "recovery_codes": "developer_id",
+        "memberships": "provider_id",
+        "attempts": "bucket",
+        "mails": "id",
+        "audit_events": "subject_id",
     },
 }
 # Text with a meaning of its own: two fixed words, the same in every order of letters.

@@ -9,8 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 PREFIX = "STRONGROOM_"
-AREAS = ("keystore", "vault")
+AREAS = ("keystore", "vault", "portal")
 
+_ADDRESS = re.compile(r"[^\s@<>,\"]+@[^\s@<>,\"]+")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -49,10 +50,10 @@ class Settings:
         "request. Required unless the address is a loopback one.",
     )
     areas: tuple[str, ...] = _setting(
-        AREAS, "list", "The areas this process serves: `keystore`, `vault`, or both separated by a comma."
+        AREAS, "list", "The areas this process serves: `keystore`, `vault` and `portal`, separated by commas."
     )
     other_area_url: str | None = _setting(
-        None, "text", "Where the other area answers, if this process serves only one of them."
+        None, "text", "Where the other area answers, if this process serves only one of `keystore` and `vault`."
     )
     secret: str | None = _setting(
         None, "text", "The server secret, 64 hexadecimal digits. Without it the file `secret` is used.", secret=True
@@ -83,6 +84,13 @@ class Settings:
         "Database of the vault: `sqlite:<path>` or `postgresql://...`. Default: `vault.sqlite` in the data folder.",
         shown=False,  # a URL may hold a password
     )
+    portal_database: str | None = _setting(
+        None,
+        "text",
+        "Database of the developer portal: `sqlite:<path>` or `postgresql://...`. "
+        "Default: `portal.sqlite` in the data folder.",
+        shown=False,  # a URL may hold a password
+    )
     keystore_session_lifetime: int = _setting(43_200, "duration", "Lifetime of a key store session.")
     vault_session_lifetime: int = _setting(43_200, "duration", "Lifetime of a vault session.")
     vault_first_use_window: int = _setting(
@@ -95,6 +103,22 @@ class Settings:
     header_timeout: int = _setting(5, "duration", "How long the headers of a request may take to arrive.")
     connections: int = _setting(1_024, "number", "Connections served at the same time; more are answered 503.")
     shutdown_timeout: int = _setting(20, "duration", "How long requests in progress may take when the service stops.")
+    operators: tuple[str, ...] = _setting(
+        (), "list", "E-mail addresses of the developers who see the operator's pages of the portal."
+    )
+    portal_session_lifetime: int = _setting(43_200, "duration", "How long a developer stays signed in to the portal.")
+    portal_session_idle: int = _setting(3_600, "duration", "How long a session of the portal lasts without use.")
+    smtp_url: str | None = _setting(
+        None,
+        "text",
+        "The mail server of the portal: `smtp://user:password@host:587` (STARTTLS) or `smtps://...`. Without it mail "
+        "goes to the folder `outbox` of the data folder where only this machine can reach the portal, and nowhere "
+        "otherwise.",
+        secret=True,
+    )
+    mail_from: str | None = _setting(
+        None, "text", "The address that mail of the portal comes from. Default: `strongroom@` and the host's name."
+    )
     log_level: str = _setting("info", "text", "`debug`, `info`, `warning` or `error`.")
     access_log: bool = _setting(True, "switch", "One log line for every request.")
 
@@ -102,6 +126,12 @@ class Settings:
     def base_url(self) -> str:
         """The URL that image URLs and refusal types start with."""
         return self.public_url or f"http://{_in_url(self.host)}:{self.port}"
+
+    @property
+    def sender(self) -> str:
+        """The address that mail comes from."""
+        host = urlsplit(self.base_url).hostname or ""
+        return self.mail_from or f"strongroom@{host if '.' in host and ':' not in host else 'localhost.localdomain'}"
 
 
 def meanings() -> dict[str, tuple[Meaning, Any]]:
@@ -157,7 +187,7 @@ def _convert(name: str, kind: str, text: str) -> Any:
 
 def _check(settings: Settings) -> None:
     if not settings.areas or not set(settings.areas) <= set(AREAS):
-        raise SettingsError("areas has to be keystore, vault, or both")
+        raise SettingsError("areas has to be one or more of keystore, vault and portal")
     if settings.log_level not in ("debug", "info", "warning", "error"):
         raise SettingsError("log_level has to be debug, info, warning or error")
     if settings.port > 65_535:
@@ -169,11 +199,32 @@ def _check(settings: Settings) -> None:
             "public_url is required to listen on an address that others can reach: "
             "the realm and the image URLs must not depend on what a request says"
         )
-    if len(settings.areas) == 1 and settings.other_area_url is None:
-        raise SettingsError("other_area_url is required where a process serves only one area")
-    for name in ("keystore_session_lifetime", "vault_session_lifetime", "admission_token_lifetime"):
+    if len({"keystore", "vault"} & set(settings.areas)) == 1 and settings.other_area_url is None:
+        raise SettingsError("other_area_url is required where a process serves only one of keystore and vault")
+    _check_mail(settings)
+    for name in (
+        "keystore_session_lifetime",
+        "vault_session_lifetime",
+        "admission_token_lifetime",
+        "portal_session_lifetime",
+        "portal_session_idle",
+    ):
         if getattr(settings, name) < 1:
             raise SettingsError(f"{name} has to be at least a second")
+
+
+def _check_mail(settings: Settings) -> None:
+    if settings.smtp_url is not None:
+        try:
+            parts = urlsplit(settings.smtp_url)
+            whole = parts.scheme in ("smtp", "smtps") and parts.hostname and parts.port != 0
+        except ValueError:
+            whole = False
+        if not whole:
+            raise SettingsError("smtp_url has to be a URL such as smtp://user:password@mail.example:587")
+    for name, addresses in (("mail_from", (settings.mail_from,)), ("operators", settings.operators)):
+        if any(address is not None and not _ADDRESS.fullmatch(address) for address in addresses):
+            raise SettingsError(f"{name} has to be e-mail addresses such as keys@vault.example")
 
 
 def _check_url(name: str, url: str | None) -> None:

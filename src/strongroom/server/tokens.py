@@ -19,6 +19,9 @@ class Prefix(Enum):
     admission_token = "sra_"  # noqa: S105  # a prefix, not a password
     session = "srs_"
     service_credential = "sri_"
+    portal_session = "srd_"
+    portal_link = "srm_"
+    """The one-time links of the portal's mail."""
 
 
 def mint(prefix: Prefix, entropy: bytes | None = None) -> str:

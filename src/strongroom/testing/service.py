@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BASE_URL = "http://strongroom.localhost"
+# Tests of a client have no use for the developer portal; `areas` brings it back.
+DEFAULTS = {"public_url": BASE_URL, "areas": "keystore,vault"}
 
 
 class Service:
@@ -53,7 +55,7 @@ class Service:
         import_module("argon2")
         self._temporary = folder is None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="strongroom-"))
-        self._settings = load({}, {"public_url": BASE_URL, **settings, "data": str(self.folder)})
+        self._settings = load({}, {**DEFAULTS, **settings, "data": str(self.folder)})
         self.base_url = self._settings.base_url
         self.clock = MovableClock()
         self._log = CapturedLog(self._settings.log_level)

@@ -1,0 +1,40 @@
+"""What every part of the portal works with."""
+
+from dataclasses import dataclass
+
+from strongroom.portal.mail import MailQueue
+from strongroom.server.clock import Clock
+from strongroom.server.db import Store
+from strongroom.server.passphrases import PassphraseHasher
+from strongroom.server.secret import ServerSecret
+from strongroom.server.settings import Settings
+
+PREFIX = "/portal"
+"""Where the portal stands; every path of a page is below it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portal:
+    store: Store
+    """Developers, their sessions and memberships: the portal's own."""
+    access: Store
+    """Providers, subscriptions and keys."""
+    clock: Clock
+    secret: ServerSecret
+    settings: Settings
+    passwords: PassphraseHasher
+    """Apart from the key store's, so that a rush of sign-ins here holds up no user there."""
+    mail: MailQueue
+
+    @property
+    def base_url(self) -> str:
+        return self.settings.base_url
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach it over TLS: cookies are then bound to this host and never sent in clear."""
+        return self.base_url.startswith("https://")
+
+    def url(self, path: str) -> str:
+        """The whole address of a page, for mail."""
+        return f"{self.base_url}{PREFIX}{path}"

@@ -1,0 +1,26 @@
+"""E-mail addresses: the form they are compared in."""
+
+import re
+
+import idna
+
+MAX_LENGTH = 254
+_LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
+
+
+def canonical_email(text: str) -> str | None:
+    """Lower case, with the domain as it stands in DNS; None for what is no address that mail can be sent to.
+
+    The local part has to be ASCII (RFC 5321 section 4.1.2, without quoted strings); at most 254 characters.
+    """
+    local, at, domain = text.strip().rpartition("@")
+    if not at or len(local) > 64 or not _LOCAL.fullmatch(local):
+        return None
+    try:
+        host = idna.encode(domain, uts46=True).decode("ascii")
+    except (idna.IDNAError, UnicodeError):
+        return None
+    if "." not in host:
+        return None
+    address = f"{local}@{host}".lower()
+    return address if len(address) <= MAX_LENGTH else None

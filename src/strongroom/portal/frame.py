@@ -1,0 +1,204 @@
+"""The frame around every page: who calls, may they, is the form ours, and the headers that keep a browser strict."""
+
+import logging
+import secrets
+import time
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route, Router
+
+from strongroom.portal import cookies, forms, organisations, pages, sessions
+from strongroom.portal.area import PREFIX, Portal
+from strongroom.portal.emails import canonical_email
+from strongroom.portal.forms import BadForm, Form
+from strongroom.portal.limits import TooMany
+from strongroom.portal.organisations import Membership
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.refusals import Absent, Forbidden
+from strongroom.portal.sessions import Session
+from strongroom.server.clock import SECOND
+from strongroom.server.db import Unavailable
+from strongroom.server.door import Receive, Scope, Send
+from strongroom.server.ids import from_text
+from strongroom.server.logging import LOGGER, AccessLog
+from strongroom.wire.refusal import Refused
+
+# Nothing from elsewhere, nothing inline; pages send forms and requests to this origin only and stand in no frame.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Links of mail carry a token in their path: other sites must not learn it. Same-origin, and not none, because
+    # with none a browser would send its forms with an Origin that says nothing.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+_logger = logging.getLogger(LOGGER)
+
+
+class Frame:
+    """The portal as an ASGI application."""
+
+    def __init__(self, portal: Portal, access_log: AccessLog | None = None) -> None:
+        self._portal = portal
+        self._access_log = access_log
+        by_path: dict[str, dict[str, Page]] = {}
+        for page in pages.ALL:
+            if by_path.setdefault(page.path, {}).setdefault(page.method, page) is not page:
+                raise TypeError(f"{page.method} {page.path} is served twice")
+        routes = [self._route(path, methods) for path, methods in by_path.items()]
+        self._router = Router(routes, redirect_slashes=False, default=self._elsewhere)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._router(scope, receive, send)
+
+    def _route(self, path: str, methods: dict[str, Page]) -> BaseRoute:
+        async def endpoint(request: Request) -> Response:
+            page = methods.get("GET" if request.method == "HEAD" else request.method, _NOWHERE)
+            return await self._answer(page, request)
+
+        return Route(PREFIX + path, endpoint, methods=["GET", "POST"])
+
+    async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._answer(_NOWHERE, Request(scope, receive))
+        await response(scope, receive, send)
+
+    async def _answer(self, page: Page, request: Request) -> Response:
+        started = time.perf_counter()
+        request_id = secrets.token_hex(8)
+        try:
+            visit = await self._visit(page, request)
+            response = await self._handle(page, visit)
+        except Unavailable as error:
+            _logger.error("unavailable", extra={"request_id": request_id, "cause": type(error.__cause__).__name__})
+            response = _plain(503, "The portal cannot answer now. Please try again in a moment.", request_id)
+        except Exception:
+            _logger.exception("failed", extra={"request_id": request_id})
+            response = _plain(500, "Something failed on our side.", request_id)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        if self._portal.secure:
+            response.headers["Strict-Transport-Security"] = "max-age=63072000"
+        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers["X-Request-Id"] = request_id
+        if self._access_log is not None:
+            seconds = time.perf_counter() - started
+            self._access_log.write(page.method, PREFIX + page.path, response.status_code, seconds, request_id)
+        return response
+
+    async def _visit(self, page: Page, request: Request) -> Visit:
+        portal = self._portal
+        now = portal.clock.now()
+        token = cookies.read(request, cookies.SESSION, secure=portal.secure)
+        idle = portal.settings.portal_session_idle * SECOND
+        session = await portal.store.read(lambda tx: sessions.find(tx, token, now, idle)) if token else None
+        if session is not None and token and now - session.seen_at >= sessions.TOUCH_EVERY:
+            await portal.store.write(lambda tx: sessions.touch(tx, token, now))
+        binding = token if session is not None else cookies.read(request, cookies.FORM, secure=portal.secure)
+        visit = Visit(
+            portal=portal,
+            request=request,
+            now=now,
+            token=token if session is not None else None,
+            session=session,
+            membership=await self._membership(page, request, session),
+            binding=binding or secrets.token_urlsafe(24),
+            form=Form({}),
+            is_bound=bool(binding),
+            is_operator=_is_operator(portal, session),
+        )
+        if not binding:
+            visit.set_cookie(cookies.Cookie(cookies.FORM, visit.binding))
+        return visit
+
+    async def _membership(self, page: Page, request: Request, session: Session | None) -> Membership | None:
+        if session is None or session.stage != "full" or "{organisation}" not in page.path:
+            return None
+        provider_id = from_text(request.path_params["organisation"])
+        if provider_id is None:
+            return None
+        developer_id = session.developer_id
+        return await self._portal.store.read(lambda tx: organisations.find(tx, provider_id, developer_id))
+
+    async def _handle(self, page: Page, visit: Visit) -> Response:
+        refusal = _refusal(page, visit)
+        if refusal is not None:
+            return refusal
+        try:
+            if page.method == "POST":
+                visit.form = await forms.read(visit.request, float(visit.portal.settings.body_timeout))
+                bound = visit.binding if visit.is_bound else None
+                forms.check_origin(visit.request, visit.portal.secret, visit.portal.base_url, bound, visit.form)
+            return await page.handler(visit)
+        except BadForm:
+            return visit.page("refused.html", status=403, reason="form")
+        except Forbidden:
+            return visit.page("refused.html", status=403, reason="role")
+        except Absent:
+            return visit.page("refused.html", status=404, reason="absent")
+        except TooMany as error:
+            response = visit.page("refused.html", status=429, reason="limit", retry_after=error.retry_after)
+            response.headers["Retry-After"] = str(error.retry_after)
+            return response
+        except Refused as error:  # of the password pool, whose queue is full
+            response = visit.page("refused.html", status=error.refusal.status, reason="busy")
+            response.headers["Retry-After"] = str(error.retry_after or 2)
+            return response
+
+
+async def _absent(visit: Visit) -> Response:
+    raise Absent
+
+
+_NOWHERE = Page("GET", "/-", Needs.anybody, _absent)
+
+
+def _refusal(page: Page, visit: Visit) -> Response | None:
+    """The answer to a caller who may not call this page, or None."""
+    if page.needs is Needs.anybody:
+        return None
+    session = visit.session
+    if page.needs is Needs.half_signed_in:
+        return None if session is not None and session.stage == "password" else visit.redirect("/sign-in")
+    if session is None:
+        return visit.redirect(_sign_in_path(visit.request), "please_sign_in")
+    if session.stage != "full":
+        return visit.redirect("/sign-in/second-factor")
+    if page.needs is Needs.signed_in:
+        return None
+    allowed = visit.is_operator if page.needs is Needs.operator else visit.membership is not None
+    if not allowed:
+        # Somebody else's organisation answers like one that does not exist.
+        return visit.page("refused.html", status=404, reason="absent")
+    if page.needs is Needs.owner and visit.organisation.role != "owner":
+        return visit.page("refused.html", status=403, reason="role")
+    return None
+
+
+def _sign_in_path(request: Request) -> str:
+    """Back to the page after signing in, if it is one that can be shown again."""
+    if request.method != "GET":
+        return "/sign-in"
+    return f"/sign-in?next={quote(request.url.path.removeprefix(PREFIX), safe='/')}"
+
+
+def _is_operator(portal: Portal, session: Session | None) -> bool:
+    if session is None or session.stage != "full":
+        return False
+    own = canonical_email(session.email)
+    return own is not None and own in {canonical_email(address) for address in portal.settings.operators}
+
+
+def _plain(status: int, text: str, request_id: str) -> Response:
+    """A page that needs neither a template nor a database."""
+    body = f"<!doctype html><html lang=en><title>Strongroom</title><h1>{text}</h1><p>Request {request_id}</html>\n"
+    return HTMLResponse(body, status)

@@ -1,0 +1,121 @@
+"""Mail that waits to be sent: put down in the transaction of the act that causes it, sent afterwards, tried again."""
+
+import asyncio
+import logging
+from typing import Protocol
+
+import msgspec
+
+from strongroom.portal.sealing import Unreadable, seal, unseal
+from strongroom.server.clock import MINUTE, Clock
+from strongroom.server.db import Store, Transaction, Unavailable
+from strongroom.server.ids import new_row_id
+from strongroom.server.logging import LOGGER
+from strongroom.server.secret import ServerSecret
+
+INSERT = """
+INSERT INTO mails (id, sealed_message, created_at, tries, next_try_at) VALUES (:id, :sealed_message, :now, 0, :now)
+"""
+DUE = "SELECT id, sealed_message, tries, next_try_at FROM mails WHERE next_try_at <= :now ORDER BY next_try_at LIMIT 20"
+# Whoever moves the time of the next try has the message: two processes never send the same one at the same time.
+CLAIM = """
+UPDATE mails SET tries = tries + 1, next_try_at = :later WHERE id = :id AND next_try_at = :next_try_at
+"""
+REMOVE = "DELETE FROM mails WHERE id = :id"
+
+MAX_TRIES = 8
+IDLE_SECONDS = 15.0
+
+_logger = logging.getLogger(LOGGER)
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message, as text and as HTML, to one address."""
+
+    to: str
+    subject: str
+    text: str
+    html: str
+
+    def __repr__(self) -> str:
+        return "Message(***)"  # its links are good for a sign-in
+
+
+class NotSent(Exception):
+    """The mail server cannot be reached or refused the message; `__cause__` says why."""
+
+
+class Mailer(Protocol):
+    async def send(self, message: Message) -> None:
+        """Hand the message on; `NotSent`."""
+        ...
+
+
+class MailQueue:
+    """The messages of one portal and, where mail is set up, what sends them."""
+
+    def __init__(self, store: Store, clock: Clock, secret: ServerSecret, mailer: Mailer | None) -> None:
+        self._store = store
+        self._clock = clock
+        self._secret = secret
+        self._mailer = mailer
+        self._woken = asyncio.Event()
+
+    @property
+    def is_set_up(self) -> bool:
+        return self._mailer is not None
+
+    async def put(self, tx: Transaction, message: Message, now: int) -> None:
+        """Part of the caller's transaction; sealed, because a link in clear would open an account."""
+        row = new_row_id(now)
+        sealed = seal(self._secret, "mail", row, msgspec.json.encode(message))
+        await tx.put(INSERT, id=row, sealed_message=sealed, now=now)
+
+    def wake(self) -> None:
+        """Send soon. Called once the transaction has been committed."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Send what is due, for as long as the process lives."""
+        while True:
+            self._woken.clear()
+            try:
+                await self.send_due()
+            except Unavailable as error:
+                _logger.warning("mail put off", extra={"cause": type(error.__cause__).__name__})
+            try:
+                async with asyncio.timeout(IDLE_SECONDS):
+                    await self._woken.wait()
+            except TimeoutError:
+                continue
+
+    async def send_due(self) -> int:
+        """Send every message whose turn it is; how many went out."""
+        if self._mailer is None:
+            return 0
+        sent = 0
+        while True:
+            now = self._clock.now()
+            due = await self._store.read(lambda tx, now=now: tx.all(DUE, now=now))  # type: ignore[misc]  # bound early
+            if not due:
+                return sent
+            for row, sealed, tries, next_try_at in due:
+                sent += await self._send(self._mailer, row, sealed, tries, next_try_at)
+
+    async def _send(self, mailer: Mailer, row: bytes, sealed: bytes, tries: int, next_try_at: int) -> int:
+        # 1, 2, 4 ... minutes: eight tries last two hours, as long as the links in the messages.
+        later = self._clock.now() + MINUTE * 2**tries
+        claimed = await self._store.write(lambda tx: tx.run(CLAIM, id=row, next_try_at=next_try_at, later=later))
+        if not claimed:
+            return 0
+        try:
+            message = msgspec.json.decode(unseal(self._secret, "mail", row, sealed), type=Message)
+            await mailer.send(message)
+        except NotSent as error:
+            _logger.warning("mail not sent", extra={"cause": type(error.__cause__).__name__, "tries": tries + 1})
+            if tries + 1 < MAX_TRIES:
+                return 0
+        except Unreadable:
+            _logger.warning("mail dropped: sealed under a server secret that is gone")
+        await self._store.write(lambda tx: tx.run(REMOVE, id=row))
+        return 1

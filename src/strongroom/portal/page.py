@@ -1,0 +1,123 @@
+"""What a page is: a path, who may call it, and a handler that is given the visit."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal, TypeAlias
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from strongroom.portal import cookies, rendering
+from strongroom.portal.area import PREFIX, Portal
+from strongroom.portal.forms import Form, csrf_token
+from strongroom.portal.organisations import Membership
+from strongroom.portal.sessions import Session
+
+Method: TypeAlias = Literal["GET", "POST"]
+
+
+class Needs(Enum):
+    """Who may call a page. Every page says so, and a test calls each of them as everybody else."""
+
+    anybody = "anybody"
+    half_signed_in = "a password, the second factor is still to come"
+    signed_in = "a developer who is signed in"
+    member = "a member of the organisation in the path"
+    owner = "an owner of the organisation in the path"
+    operator = "the operator of the service"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page or action. `{name}` in the path is one segment; `{organisation}` is where member and owner belong."""
+
+    method: Method
+    path: str
+    needs: Needs
+    handler: "Handler"
+    because: str = ""
+    """Why anybody may call an action."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    """One request, its caller known and allowed, its form checked."""
+
+    portal: Portal
+    request: Request
+    now: int
+    token: str | None
+    """The session's, from the cookie; None without a session."""
+    session: Session | None
+    membership: Membership | None
+    binding: str
+    """The cookie value that forms are bound to."""
+    form: Form
+    is_bound: bool = True
+    """False where the browser brought no such cookie yet: then no form can be ours."""
+    is_operator: bool = False
+    _cookies: list[cookies.Cookie] = field(default_factory=list)
+
+    @property
+    def who(self) -> Session:
+        """The caller of a page that needs one."""
+        assert self.session is not None
+        return self.session
+
+    @property
+    def organisation(self) -> Membership:
+        """The caller's place in the organisation of the path, on a page that needs one."""
+        assert self.membership is not None
+        return self.membership
+
+    @property
+    def network(self) -> str:
+        """The address the request came from: what limits are counted by."""
+        return self.request.client.host if self.request.client else ""
+
+    def path(self, name: str) -> str:
+        """A segment of the path, as in the page's pattern."""
+        value: str = self.request.path_params[name]
+        return value
+
+    def query(self, name: str) -> str:
+        return self.request.query_params.get(name, "")
+
+    def set_cookie(self, cookie: cookies.Cookie) -> None:
+        self._cookies.append(cookie)
+
+    def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """A rendered template. It is also given the visit's session, its CSRF token and the notice to show once."""
+        notice = cookies.read(self.request, cookies.NOTICE, secure=self.portal.secure)
+        if notice is not None:
+            self.set_cookie(cookies.expired(cookies.NOTICE))
+        html = rendering.render(
+            template,
+            csrf_token=csrf_token(self.portal.secret, self.binding),
+            session=self.session if self.session is not None and self.session.stage == "full" else None,
+            membership=self.membership,
+            is_operator=self.is_operator,
+            notice=notice,
+            here=self.request.url.path,
+            form=self.form,
+            base_url=self.portal.base_url,
+            now=self.now,
+            **{"errors": {}, **values},
+        )
+        return self.dressed(HTMLResponse(html, status))
+
+    def redirect(self, path: str, notice: str | None = None) -> Response:
+        """On to another page of the portal, where the notice of this code is shown once."""
+        if notice is not None:
+            self.set_cookie(cookies.Cookie(cookies.NOTICE, notice, lifetime=60))
+        return self.dressed(RedirectResponse(PREFIX + path, 303))
+
+    def dressed(self, response: Response) -> Response:
+        """With the cookies of the visit."""
+        for cookie in self._cookies:
+            cookies.add(response, cookie, secure=self.portal.secure)
+        return response
+
+
+Handler: TypeAlias = Callable[[Visit], Awaitable[Response]]

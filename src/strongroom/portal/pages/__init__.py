@@ -1,0 +1,9 @@
+"""Every page and action of the portal, as one table: the frame serves it and the tests walk it."""
+
+from strongroom.portal.page import Page
+from strongroom.portal.pages import home, static
+
+ALL: tuple[Page, ...] = (
+    *home.PAGES,
+    *static.PAGES,
+)

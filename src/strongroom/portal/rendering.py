@@ -1,0 +1,69 @@
+"""Templates: Jinja with everything escaped, and the few filters that pages need."""
+
+import hashlib
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from strongroom.portal.area import PREFIX
+from strongroom.portal.notices import NOTICES
+from strongroom.server.clock import DAY, HOUR, MINUTE, wire_time
+from strongroom.server.ids import to_text
+from strongroom.version import __version__
+
+STATIC = files("strongroom.portal") / "static"
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    # Escaped whatever a template is called; a name that nobody passed is an error, not an empty place.
+    made = Environment(
+        loader=PackageLoader("strongroom.portal"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals.update(prefix=PREFIX, asset=asset, notices=NOTICES, version=__version__)
+    made.filters.update(moment=moment, day=day, uuid=to_text, ago=ago, duration=duration)
+    return made
+
+
+def render(template: str, **values: Any) -> str:
+    """A page of `templates/`."""
+    return environment().get_template(template).render(**values)
+
+
+@lru_cache(maxsize=64)
+def asset(name: str) -> str:
+    """The URL of a file of `static/`: it changes with the content, so that browsers may keep what they have."""
+    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"{PREFIX}/static/{name}?v={digest}"
+
+
+def moment(milliseconds: int) -> str:
+    """`2026-01-31 12:00 UTC`"""
+    return f"{wire_time(milliseconds)[:16].replace('T', ' ')} UTC"
+
+
+def day(milliseconds: int) -> str:
+    """`2026-01-31`"""
+    return wire_time(milliseconds)[:10]
+
+
+def ago(milliseconds: int, now: int) -> str:
+    """`3 hours ago`"""
+    past = now - milliseconds
+    return "just now" if past < MINUTE else f"{duration(past)} ago"
+
+
+def duration(milliseconds: int) -> str:
+    """The largest whole unit: `2 days`, `1 hour`, `5 minutes`."""
+    for size, unit in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
+        if milliseconds >= size:
+            number = milliseconds // size
+            return f"{number} {unit}{'' if number == 1 else 's'}"
+    return "less than a minute"

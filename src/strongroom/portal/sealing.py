@@ -1,0 +1,34 @@
+"""Sealing of what the portal must read again: TOTP keys and mail that waits to be sent.
+
+It keeps a copy of the database from being enough; whoever also holds the server secret can open it.
+"""
+
+import secrets
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from strongroom.server.secret import ServerSecret
+
+_NONCE = 12
+
+
+class Unreadable(Exception):
+    """Sealed under a secret that is gone, for another purpose or row, or changed since."""
+
+
+def seal(secret: ServerSecret, purpose: str, row: bytes, plain: bytes) -> bytes:
+    """AES-256-GCM under a key for this purpose, bound to the row, so that no row's value fits another."""
+    nonce = secrets.token_bytes(_NONCE)
+    sealed = AESGCM(secret.current_key(f"portal-{purpose}")).encrypt(nonce, plain, row)
+    return nonce + sealed
+
+
+def unseal(secret: ServerSecret, purpose: str, row: bytes, sealed: bytes) -> bytes:
+    """What was sealed; `Unreadable`. The previous server secret still opens what it sealed."""
+    for key in secret.keys(f"portal-{purpose}"):
+        try:
+            return AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], row)
+        except (InvalidTag, ValueError):
+            continue
+    raise Unreadable

@@ -1,6 +1,7 @@
 """Subscriptions: a primary and a secondary key, activated before use, each regenerated alone."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from strongroom.server import tokens
 from strongroom.server.db import Transaction
@@ -136,9 +137,8 @@ async def keys_of(tx: Transaction, provider_id: bytes, subscription_id: bytes) -
 
 async def authenticate(tx: Transaction, key: str, now: int) -> Subscription:
     """The subscription of a key that is known, in force and active; else a `subscription_key_...` refusal."""
-    row = None
-    if tokens.well_formed(tokens.Prefix.subscription_key, key):
-        row = await tx.one(AUTHENTICATE, key_hash=tokens.digest(key))
+    key_hash = _key_hash(key) if len(key) == tokens.LENGTH else None
+    row = None if key_hash is None else await tx.one(AUTHENTICATE, key_hash=key_hash)
     if row is None:
         raise Refused(Refusal.subscription_key_invalid)
     provider_id, subscription_id, state, expires_at, login_policy = row
@@ -147,6 +147,13 @@ async def authenticate(tx: Transaction, key: str, now: int) -> Subscription:
     if state != "active":
         raise Refused(Refusal.subscription_key_inactive)
     return Subscription(provider_id, subscription_id, login_policy == "derived_only")
+
+
+# Every request brings a key and there are few of them. What is kept follows from the text alone and decides nothing:
+# whether a key is in force is read each time.
+@lru_cache(maxsize=1024)
+def _key_hash(key: str) -> bytes | None:
+    return tokens.digest(key) if tokens.well_formed(tokens.Prefix.subscription_key, key) else None
 
 
 async def _insert_key(

@@ -3,7 +3,6 @@
 import binascii
 import re
 import zlib
-from collections.abc import Iterator
 from typing import Final
 
 import pybase64
@@ -43,27 +42,29 @@ def holds_private_key(text: str) -> bool:
 
 
 def _shows_key(data: bytes, budget: list[int], depth: int) -> bool:
-    if any(mark in data for mark in _MARKS) or _DER.match(data):
+    for mark in _MARKS:  # a loop: every stored value comes here several times, and a generator costs more than looking
+        if mark in data:
+            return True
+    if _DER.match(data) or (_JWK_TYPE.search(data) and _JWK_SECRET.search(data)):
         return True
-    if _JWK_TYPE.search(data) and _JWK_SECRET.search(data):
-        return True
-    return depth > 0 and any(_shows_key(inner, budget, depth - 1) for inner in _inside(data, budget))
+    inner = _unpacked(data, budget) if depth > 0 else None
+    return inner is not None and _shows_key(inner, budget, depth - 1)
 
 
-def _inside(data: bytes, budget: list[int]) -> Iterator[bytes]:
+def _unpacked(data: bytes, budget: list[int]) -> bytes | None:
     if data[:2] == b"\x1f\x8b" or (data[:1] == b"\x78" and data[1:2] in (b"\x01", b"\x5e", b"\x9c", b"\xda")):
         # Few tries and a bounded output: a decompression bomb costs less than the request that carried it.
         if budget[0] > 0:
             budget[0] -= 1
             try:
-                yield zlib.decompressobj(wbits=47).decompress(data, _UNPACKED_LIMIT)
+                return zlib.decompressobj(wbits=47).decompress(data, _UNPACKED_LIMIT)
             except zlib.error:
-                return
-        return
+                return None
+        return None
     packed = data.translate(_TO_STANDARD, _SPACE).rstrip(b"=")
     if len(packed) < _SHORTEST or packed.translate(None, _BASE64):
-        return
+        return None
     try:
-        yield pybase64.b64decode(packed[: len(packed) - (len(packed) % 4 == 1)] + b"=" * (-len(packed) % 4))
+        return pybase64.b64decode(packed[: len(packed) - (len(packed) % 4 == 1)] + b"=" * (-len(packed) % 4))
     except (binascii.Error, ValueError):
-        return
+        return None

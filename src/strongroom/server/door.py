@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
+import os
 import re
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
@@ -114,13 +114,13 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
-        request_id = secrets.token_hex(8)
+        request_id = os.urandom(8).hex()
         route: Route | None = None
         extra: Headers
         try:
             headers = _headers(scope["headers"])
-            given = headers.get(b"x-request-id", "")
-            if _REQUEST_ID.fullmatch(given):
+            given = headers.get(b"x-request-id")
+            if given is not None and _REQUEST_ID.fullmatch(given):
                 request_id = given
             route, segment = self._route(scope)
             status, body, extra = await self._answer(route, segment, scope, headers, receive)

@@ -2,7 +2,6 @@
 
 import re
 import secrets
-import uuid
 
 _TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -22,7 +21,8 @@ def _stamped(value: bytes, version: int) -> bytes:
 
 
 def to_text(value: bytes) -> str:
-    return str(uuid.UUID(bytes=value))
+    digits = value.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def from_text(text: str) -> bytes | None:

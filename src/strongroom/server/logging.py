@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import sys
+import time
 import traceback
 from datetime import UTC, datetime
 from types import TracebackType
@@ -61,11 +62,16 @@ class AccessLog:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
+        self._second = -1
+        self._time = ""
 
     def write(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """`path` is the endpoint's pattern, never what was asked for: identifiers do not belong in a log."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        second, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+        if second != self._second:
+            self._second, self._time = second, f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
         self._stream.write(
-            f'{{"time":"{now}","level":"info","event":"request","method":"{method}","path":"{path}",'
+            f'{{"time":"{self._time}.{milliseconds:03d}+00:00","level":"info","event":"request",'
+            f'"method":"{method}","path":"{path}",'
             f'"status":{status},"ms":{seconds * 1000:.1f},"request_id":"{request_id}"}}\n'
         )

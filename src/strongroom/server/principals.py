@@ -1,10 +1,12 @@
-"""Who is calling, as types: a handler cannot be written without saying whom it serves."""
+"""Who is calling, as types: a handler cannot be written without saying whom it serves.
 
-from dataclasses import dataclass
+Records rather than data classes, which take longer to make than a row takes to read.
+"""
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(Struct, frozen=True):
     """The holder of an active subscription key. Every other principal of the request belongs to its provider."""
 
     provider_id: bytes
@@ -13,16 +15,14 @@ class Subscription:
     """True where the provider takes derived login secrets only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """The external party, known by its provider API key."""
 
     provider_id: bytes
     provider_key_id: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class KeystoreSession:
+class KeystoreSession(Struct, frozen=True):
     """A user of the key store, logged in."""
 
     provider_id: bytes
@@ -30,8 +30,7 @@ class KeystoreSession:
     session_id: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class VaultSession:
+class VaultSession(Struct, frozen=True):
     """A user of the vault, logged in."""
 
     provider_id: bytes
@@ -39,6 +38,5 @@ class VaultSession:
     session_id: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """The other area of the same deployment."""

@@ -8,6 +8,9 @@ from enum import Enum
 from strongroom.crypto.checksum import base62, has_checksum, with_checksum
 from strongroom.crypto.encoding import decode_unpadded, encode_unpadded
 
+LENGTH = 53
+"""Characters of a token: prefix, 43 digits and the checksum. A session string is longer."""
+
 _BODY = re.compile(r"[0-9A-Za-z]{49}")  # 43 digits and the checksum
 
 

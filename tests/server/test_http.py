@@ -81,6 +81,7 @@ async def test_a_plain_request_is_answered(address: tuple[str, int]) -> None:
         b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n",
         b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHo st: x\r\n\r\n",
+        b"GET http://x HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
 )
 async def test_what_is_no_http_is_answered_400_and_closed(address: tuple[str, int], sent: bytes) -> None:
@@ -147,6 +148,13 @@ async def test_the_rest_of_a_refused_body_leaves_the_connection_usable(address: 
     writer.write(b"   GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     assert (await asyncio.wait_for(reader.read(-1), 5)).endswith(b'{"status":"ok"}')
     writer.close()
+
+
+async def test_a_trailer_is_no_header(address: tuple[str, int]) -> None:
+    body = b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n"
+    answer = await exchange(address, REFUSED + body + b"Service-Subscription-Key: x\r\nX-Request-Id: trailer\r\n\r\n")
+    assert code(answer) == "subscription_key_missing"
+    assert b"trailer" not in answer
 
 
 async def test_an_answer_that_nobody_takes_ends_the_connection(

@@ -77,13 +77,15 @@ class Protocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._count(len(name) + len(value) + 4)
-        super().on_header(name, value)
+        # A trailer is no header: whoever checked the head on the way here has not seen it (RFC 9110 section 6.5.1).
+        if not self._in_body:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._head_is_whole()
         self._unread_bytes = 0
-        self._in_body = True
         super().on_headers_complete()
+        self._in_body = True
 
     def on_message_complete(self) -> None:
         self._in_body = False

@@ -29,7 +29,8 @@ class JsonFormatter(logging.Formatter):
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
-            "event": record.getMessage(),
+            # asyncio tells in further lines what a failed task held, its exception's text included.
+            "event": record.getMessage().partition("\n")[0],
         }
         line.update((name, value) for name, value in vars(record).items() if name not in _STANDARD)
         if record.exc_info and record.exc_info[0] is not None:
@@ -44,10 +45,10 @@ def _places(trace: TracebackType | None) -> list[str]:
 
 
 def configure(level: str = "info", stream: TextIO | None = None) -> None:
-    """Send the log of the service, and of the server it runs in, to `stream` (standard error)."""
+    """Send the log of the service, of the server it runs in and of the event loop to `stream` (standard error)."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name in (LOGGER, "uvicorn"):
+    for name in (LOGGER, "uvicorn", "asyncio"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(level.upper())

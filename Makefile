@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: help demo serve test check tests lock docs clean
+.PHONY: help demo serve test check tests browser screenshots lock docs clean
 
 help:            ## What there is to make
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,12 @@ check: $(VENV)/.dev       ## Style, types and import rules
 
 tests: $(VENV)/.dev       ## The tests alone
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+browser: $(VENV)/.dev     ## The portal in a real browser; says on its last line if there is none
+	$(BIN)/pytest tests/browser --numprocesses 2 --dist loadgroup
+
+screenshots: $(VENV)/.dev ## Every page of the portal in light, dark and phone width, into the folder screenshots
+	STRONGROOM_SCREENSHOTS=screenshots $(BIN)/pytest tests/browser/test_every_page.py
 
 docs: $(VENV)/.dev        ## Write the generated pages: api.md, settings.md, refusals.md
 	$(BIN)/python -m strongroom.server.pages docs

@@ -24,6 +24,7 @@ from strongroom.portal.area import Portal
 from strongroom.portal.mail import MailQueue
 from strongroom.server import peer
 from strongroom.server.clock import SECOND, Clock, SystemClock
+from strongroom.server.cors import CrossOrigin
 from strongroom.server.db import Store, Unavailable
 from strongroom.server.db.open import open_store
 from strongroom.server.door import Authenticate, Door, Receive, Route, Scope, Send, routes
@@ -90,7 +91,7 @@ class Application:
         self.portal = self._make_portal() if "portal" in settings.areas else None
         self._portal_pages: Pages | None = None
         self._access_log = AccessLog(log_stream) if settings.access_log else None
-        self._door = Door(
+        door = Door(
             self._routes(),
             authenticate_subscription=self._subscription,
             authenticate=self._credentials(),
@@ -98,6 +99,7 @@ class Application:
             body_timeout=settings.body_timeout,
             access_log=self._access_log,
         )
+        self._door: Pages = CrossOrigin(door, settings.cors_origins) if settings.cors_origins else door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

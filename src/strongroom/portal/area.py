@@ -31,6 +31,11 @@ class Portal:
         return self.settings.base_url
 
     @property
+    def api_url(self) -> str:
+        """Where key store and vault answer."""
+        return self.settings.api_url or self.base_url
+
+    @property
     def secure(self) -> bool:
         """Whether browsers reach it over TLS: cookies are then bound to this host and never sent in clear."""
         return self.base_url.startswith("https://")

@@ -17,6 +17,7 @@ from strongroom.portal.limits import TooMany
 from strongroom.portal.organisations import Membership
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.refusals import Absent, Forbidden
+from strongroom.portal.security_headers import HEADERS
 from strongroom.portal.sessions import Session
 from strongroom.server.clock import SECOND
 from strongroom.server.db import Unavailable
@@ -24,23 +25,6 @@ from strongroom.server.door import Receive, Scope, Send
 from strongroom.server.ids import from_text
 from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.wire.refusal import Refused
-
-# Nothing from elsewhere, nothing inline; pages send forms and requests to this origin only and stand in no frame.
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    # Links of mail carry a token in their path: other sites must not learn it. Same-origin, and not none, because
-    # with none a browser would send its forms with an Origin that says nothing.
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-}
 
 _logger = logging.getLogger(LOGGER)
 

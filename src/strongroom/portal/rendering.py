@@ -28,7 +28,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.globals.update(prefix=PREFIX, asset=asset, notices=NOTICES, version=__version__)
-    made.filters.update(moment=moment, day=day, uuid=to_text, ago=ago, duration=duration)
+    made.filters.update(moment=moment, day=day, uuid=to_text, ago=ago, duration=duration, sentence=sentence)
     return made
 
 
@@ -67,3 +67,8 @@ def duration(milliseconds: int) -> str:
             number = milliseconds // size
             return f"{number} {unit}{'' if number == 1 else 's'}"
     return "less than a minute"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital in front, the rest as it is."""
+    return text[:1].upper() + text[1:]

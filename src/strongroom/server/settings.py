@@ -55,6 +55,18 @@ class Settings:
     other_area_url: str | None = _setting(
         None, "text", "Where the other area answers, if this process serves only one of `keystore` and `vault`."
     )
+    api_url: str | None = _setting(
+        None,
+        "text",
+        "Where key store and vault answer, if the portal runs apart from them: for its reference and Try it. "
+        "Default: `public_url`.",
+    )
+    cors_origins: tuple[str, ...] = _setting(
+        (),
+        "list",
+        "Origins such as https://portal.example whose pages may call this API from a browser, for a portal that runs "
+        "apart.",
+    )
     secret: str | None = _setting(
         None, "text", "The server secret, 64 hexadecimal digits. Without it the file `secret` is used.", secret=True
     )
@@ -192,8 +204,12 @@ def _check(settings: Settings) -> None:
         raise SettingsError("log_level has to be debug, info, warning or error")
     if settings.port > 65_535:
         raise SettingsError("port has to be at most 65535")
-    for name in ("public_url", "other_area_url"):
+    for name in ("public_url", "other_area_url", "api_url"):
         _check_url(name, getattr(settings, name))
+    for origin in settings.cors_origins:
+        _check_url("cors_origins", origin)
+        if urlsplit(origin).path or origin != origin.lower():
+            raise SettingsError("cors_origins has to be origins such as https://portal.example, in lower case")
     if settings.public_url is None and not is_loopback(settings.host):
         raise SettingsError(
             "public_url is required to listen on an address that others can reach: "

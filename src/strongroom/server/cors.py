@@ -1,0 +1,51 @@
+"""Cross-origin requests: browsers on the listed origins, such as a portal that runs apart, may call the API."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from strongroom.server.door import Message, Receive, Scope, Send
+
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_METHODS = b"GET, POST, DELETE"
+_REQUEST_HEADERS = b"Accept, Authorization, Content-Type, If-None-Match, Service-Subscription-Key, X-Request-Id"
+_RESPONSE_HEADERS = b"ETag, Retry-After, WWW-Authenticate, X-Request-Id"
+_SECONDS = b"600"
+
+
+class CrossOrigin:
+    """Wraps an ASGI application. Cookies are never allowed along: every credential of the API is sent on purpose."""
+
+    def __init__(self, application: Application, origins: tuple[str, ...]) -> None:
+        self._application = application
+        self._origins = frozenset(origin.encode() for origin in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
+        if origin not in self._origins:
+            await self._application(scope, receive, send)
+            return
+        allowed = [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
+        if scope["method"] == "OPTIONS":
+            await _preflight(send, allowed)
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exposed = (b"access-control-expose-headers", _RESPONSE_HEADERS)
+                message = {**message, "headers": [*message["headers"], *allowed, exposed]}
+            await send(message)
+
+        await self._application(scope, receive, sent)
+
+
+async def _preflight(send: Send, allowed: list[tuple[bytes, bytes]]) -> None:
+    headers = [
+        *allowed,
+        (b"access-control-allow-methods", _METHODS),
+        (b"access-control-allow-headers", _REQUEST_HEADERS),
+        (b"access-control-max-age", _SECONDS),
+        (b"cache-control", b"no-store"),
+    ]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})

@@ -57,7 +57,7 @@ TEXTS = ("", "a", "b", "x" * 3000, "'quoted' :name $1 %s \\", "ä\n密")
 TAGS: tuple[list[str], ...] = (["vault"], [], ["a", "b"], ["b", "A"], ["%", "vault"], ["", " "])
 WAITS = (1, MINUTE, HOUR, DAY, 40 * DAY)
 LIFETIME = 2 * HOUR
-SEQUENCES = 250
+SEQUENCES = 150
 REFUSALS = list(Refusal.__members__)
 
 Numbers = tuple[int, int, int]

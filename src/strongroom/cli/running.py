@@ -1,6 +1,8 @@
 """One service in this process: bind, open, announce, serve, and end gracefully on a signal."""
 
 import asyncio
+import gc
+import os
 import signal
 import socket
 import sys
@@ -11,15 +13,18 @@ from typing import TypeAlias
 
 from strongroom.app import Application
 from strongroom.cli.output import ExitCode, Failed, SettingRefused
+from strongroom.cli.workers import Ready, Supervisor
 from strongroom.server.http import Server, bind
 from strongroom.server.logging import configure
 from strongroom.server.settings import Settings
+
+_BACKLOG = 2048
 
 Announce: TypeAlias = Callable[[str, dict[str, str]], None]
 """Called once with the base URL and the sandbox keys (none without a sandbox), when requests are taken."""
 
 
-def run(settings: Settings, sandbox: bool, announce: Announce) -> None:
+def run(settings: Settings, sandbox: bool, announce: Announce, workers: int = 1) -> None:
     """Serve until SIGINT or SIGTERM, which end the process with exit code 0; `Failed` where it cannot start."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
@@ -28,17 +33,32 @@ def run(settings: Settings, sandbox: bool, announce: Announce) -> None:
     listener = _listen(settings)
     try:
         settings = replace(settings, port=listener.getsockname()[1])
-        with asyncio.Runner(loop_factory=_fast_loop()) as runner:
-            runner.run(_serve(settings, sandbox, announce, listener))
+        if workers == 1:
+            _run_here(settings, sandbox, announce, listener)
+            return
+        if settings.hashing_workers == 0:
+            settings = replace(settings, hashing_workers=max(1, (os.cpu_count() or 1) // workers))
+        listener.listen(_BACKLOG)
+        base_url = settings.base_url
+
+        def work(ready: Ready) -> None:
+            _run_here(settings, sandbox, lambda _, keys: ready(keys), listener)
+
+        Supervisor(workers, work).run(lambda keys: announce(base_url, keys))
     finally:
         listener.close()
+
+
+def _run_here(settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket) -> None:
+    with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+        runner.run(_serve(settings, sandbox, announce, listener))
 
 
 async def _serve(settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket) -> None:
     application = _open(settings)
     try:
         keys = asdict(await application.ensure_sandbox()) if sandbox else {}
-        server = Server(application, settings, lambda: announce(settings.base_url, keys))
+        server = Server(application, settings, lambda: _listening(announce, settings.base_url, keys))
         await server.serve(sockets=[listener])
     except OSError as error:
         raise _cannot_listen(settings, error) from None
@@ -46,6 +66,14 @@ async def _serve(settings: Settings, sandbox: bool, announce: Announce, listener
         await application.close()
     if not server.started:
         raise Failed("the service did not start; the log above says why")
+
+
+def _listening(announce: Announce, base_url: str, keys: dict[str, str]) -> None:
+    # What was made until now stays to the end: looking through it for garbage, again and again, would hold up requests
+    # for milliseconds.
+    gc.collect()
+    gc.freeze()
+    announce(base_url, keys)
 
 
 def _open(settings: Settings) -> Application:

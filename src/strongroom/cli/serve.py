@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import click
 
 from strongroom.cli.output import SettingRefused, json_option, print_json, style
-from strongroom.server.settings import Meaning, environment_name, load, meanings
+from strongroom.server.settings import Meaning, Settings, environment_name, is_postgres, load, meanings
 
 _METAVARS = {"path": "PATH", "number": "N", "duration": "DURATION", "switch": "on|off", "list": "LIST", "text": "TEXT"}
 _ONE_PROCESS = (
@@ -68,7 +68,13 @@ def _epilog() -> str:
     help="Make a sandbox provider with keys, print them, and lift the limits on connections and waiting logins. "
     "Not for production: whoever sees the output can register users.",
 )
-@click.option("--workers", type=click.IntRange(min=1), default=1, metavar="N", help="Processes; SQLite takes one.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Processes that share the port; more than one needs every database on PostgreSQL.",
+)
 @json_option
 def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> None:
     """Run the service until it is told to stop (SIGINT or SIGTERM), then finish what is in progress.
@@ -76,8 +82,6 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
     With --json one line of JSON is printed once the service listens: base_url, and with --sandbox also
     subscription_key, secondary_subscription_key, inactive_subscription_key and provider_api_key.
     """
-    if workers > 1:
-        raise SettingRefused(_ONE_PROCESS)
     if sandbox:
         for name, value in _SANDBOX_LIMITS.items():
             if given[name] is None and not os.environ.get(environment_name(name)):
@@ -89,6 +93,8 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
                 f"give it as {environment_name(name)}"
             )
     settings = load(os.environ, given)
+    if workers > 1 and not all(is_postgres(getattr(settings, f"{area}_database")) for area in _areas(settings)):
+        raise SettingRefused(_ONE_PROCESS)
 
     from strongroom.cli.running import run
 
@@ -98,7 +104,12 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
         else:
             _greet(base_url, keys, str(settings.data))
 
-    run(settings, sandbox, announce)
+    run(settings, sandbox, announce, workers)
+
+
+def _areas(settings: Settings) -> tuple[str, ...]:
+    """Every area with a database in this process."""
+    return ("access", *settings.areas)
 
 
 def _greet(base_url: str, keys: dict[str, str], data: str) -> None:

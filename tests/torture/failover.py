@@ -28,7 +28,7 @@ from strongroom.testing.postgres_server import SUPERUSER, PostgresServer
 AREAS = ("access", "keystore", "vault")
 WRITERS = 4
 RESULT = ROOT / "bench" / "results" / "failover.json"
-LEAST_WRITES = 50
+LEAST_WRITES = 300
 
 
 class Standby(PostgresServer):

@@ -22,6 +22,12 @@ from strongroom.server.db.sqlite_file import bring_up_to_date, connect
 
 MAX_GROUP = 256
 
+# The value has to change: SQLite writes nothing for an update that leaves a row as it was.
+_CHECK = """
+INSERT INTO store_meta (name, value) VALUES ('write_check', 0)
+ON CONFLICT (name) DO UPDATE SET value = 1 - store_meta.value
+"""
+
 
 class SqliteTransaction:
     """Statements on one connection. Awaiting them never suspends."""
@@ -157,7 +163,7 @@ class SqliteStore:
 
     async def check(self) -> None:
         async def touch(tx: Transaction) -> None:
-            await tx.run("UPDATE store_meta SET value = value WHERE name = 'restore_epoch'")
+            await tx.run(_CHECK)
 
         await self.write(touch)
 

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: help demo serve test check tests browser screenshots lock docs clean
+.PHONY: help demo serve test check tests browser screenshots torture failover lock docs clean
 
 help:            ## What there is to make
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,12 @@ browser: $(VENV)/.dev     ## The portal in a real browser; says on its last line
 
 screenshots: $(VENV)/.dev ## Every page of the portal in light, dark and phone width, into the folder screenshots
 	STRONGROOM_SCREENSHOTS=screenshots $(BIN)/pytest tests/browser/test_every_page.py
+
+torture: $(VENV)/.dev     ## Kill the service and PostgreSQL under load, again and again: COUNT=200 POSTGRESQL_COUNT=30
+	$(BIN)/python -m tests.torture --sqlite $(or $(COUNT),200) --postgresql $(or $(POSTGRESQL_COUNT),30)
+
+failover: $(VENV)/.dev    ## Kill a PostgreSQL primary under load and promote its standby
+	$(BIN)/python -m tests.torture.failover
 
 docs: $(VENV)/.dev        ## Write the generated pages: api.md, settings.md, refusals.md
 	$(BIN)/python -m strongroom.server.pages docs

@@ -40,12 +40,14 @@ class Service:
         assert self.process.stdout is not None
         self.greeting = self.process.stdout.readline()
         self.keys: dict[str, str] = json.loads(self.greeting)
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self._client = httpx.Client(base_url=self.keys["base_url"], limits=limits, timeout=20, verify=False)
 
     def call(self, method: str, path: str, body: Any = None, auth: str | None = None) -> httpx.Response:
         headers = {"Service-Subscription-Key": self.keys["subscription_key"]}
         if auth is not None:
             headers["Authorization"] = auth
-        return httpx.request(method, self.keys["base_url"] + path, json=body, headers=headers, timeout=20)
+        return self._client.request(method, path, json=body, headers=headers)
 
     def token(self) -> str:
         answer = self.call("POST", "/keystore/admission_tokens", auth=self.keys["provider_api_key"])
@@ -56,6 +58,7 @@ class Service:
         return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        self._client.close()
         self.process.send_signal(number)
         return self.process.wait(30)
 

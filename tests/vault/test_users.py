@@ -122,11 +122,26 @@ async def test_the_vaults_own_tokens_are_not_asked_of_the_key_store(world: "Worl
     await world.create_user("ada")
 
 
+async def test_a_taken_key_leaves_a_key_store_token_unclaimed(world: "World") -> None:
+    await world.create_user("ada")
+    token = keystore_token(world)
+    assert await world.refused(world.create_user("ada", token)) is Refusal.public_key_taken
+    assert world.keystore.claims[token] is None
+    # The squatted owner makes a new key and registers that.
+    await world.create_user("bob", token)
+
+
 async def test_after_a_failed_insert_the_same_key_may_try_a_claimed_token_again(world: "World") -> None:
     token = keystore_token(world)
     fingerprint = PublicKey.parse(world.public_pem("ada")).fingerprint_bytes
-    await world.run("INSERT INTO public_key_fingerprints VALUES (:f, :p, x'00')", f=fingerprint, p=world.provider_id)
+
+    async def claim_and_lose(token_value: str, provider_id: bytes, claimant: str) -> None:
+        await world.keystore.claim(token_value, provider_id, claimant)
+        await world.run("INSERT INTO public_key_fingerprints VALUES (:f, :p, x'00')", f=fingerprint, p=provider_id)
+
+    world.vault.claim_admission_token = claim_and_lose
     assert await world.refused(world.create_user("ada", token)) is Refusal.public_key_taken
+    world.vault.claim_admission_token = world.keystore.claim
     await world.run("DELETE FROM public_key_fingerprints")
     assert await world.refused(world.create_user("bob", token)) is Refusal.admission_token_used
     await world.create_user("ada", token)

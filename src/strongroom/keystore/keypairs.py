@@ -52,9 +52,11 @@ def check(given: StoreKeypair) -> PublicKey:
     """Everything that can be refused without the database; the parsed public key."""
     encrypted_fields.check(given.encrypted_serialized_key, "/encrypted_serialized_key")
     encrypted_fields.refuse_private_key(given.public_key, "/public_key")
-    if len(_packed(given.metadata)) > MAX_METADATA_BYTES:
+    packed = _packed(given.metadata)
+    if len(packed) > MAX_METADATA_BYTES:
         raise _invalid(f"At most {MAX_METADATA_BYTES} bytes of JSON are taken here.", "/metadata")
-    for text in _texts(given.metadata):
+    # The whole as well: a JWK is an object, and none of its texts alone shows what they are together.
+    for text in (packed.decode(), *_texts(given.metadata)):
         encrypted_fields.refuse_private_key(text, "/metadata")
     seen: set[str] = set()
     for place, identifier in enumerate(given.external_identifiers):

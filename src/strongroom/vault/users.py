@@ -10,6 +10,8 @@ from strongroom.vault import admission_tokens
 from strongroom.vault.area import Vault
 from strongroom.wire.refusal import Refusal, Refused
 
+TAKEN = "SELECT 1 FROM public_key_fingerprints WHERE fingerprint = :fingerprint AND provider_id = :provider_id"
+
 INSERT_FINGERPRINT = """
 INSERT INTO public_key_fingerprints (fingerprint, provider_id, user_id)
 VALUES (:fingerprint, :provider_id, :user_id) ON CONFLICT (fingerprint, provider_id) DO NOTHING
@@ -45,8 +47,9 @@ async def create(vault: Vault, provider_id: bytes, pem: str, admission_token: st
     now = vault.clock.now()
     user_id = ids.new_row_id(now)
 
-    async def known(tx: Transaction) -> bool:
-        return await admission_tokens.is_known(tx, admission_token)
+    async def look(tx: Transaction) -> tuple[bool, bool]:
+        taken = await tx.one(TAKEN, fingerprint=public_key.fingerprint_bytes, provider_id=provider_id) is not None
+        return await admission_tokens.is_known(tx, admission_token), taken
 
     async def admit(tx: Transaction) -> None:
         keystore_user_id = await admission_tokens.consume(tx, admission_token, provider_id, user_id, now)
@@ -56,9 +59,14 @@ async def create(vault: Vault, provider_id: bytes, pem: str, admission_token: st
         await _insert(tx, user_id, provider_id, public_key, None, now)
         await admission_tokens.remember_claimed(tx, vault, admission_token, provider_id, user_id, now)
 
-    if await vault.store.read(known):
+    known, taken = await vault.store.read(look)
+    if known:
         await vault.store.write(admit)
     else:
+        # A claim binds the token to this key for good, so it is not made for a key that cannot be admitted. Says
+        # nothing new: a login with the key tells the same.
+        if taken:
+            raise Refused(Refusal.public_key_taken, pointer="/user/public_key")
         # The key store keeps a claimed token for this public key: should the insert fail, its holder may try again.
         await vault.claim_admission_token(admission_token, provider_id, public_key.fingerprint)
         await vault.store.write(insert)

@@ -85,6 +85,16 @@ def compare(plan: Plan, first: Server, second: Server, *, rounds: int = ROUNDS, 
     return Comparison(plan.name, sides[id(first)], sides[id(second)])
 
 
+def alone(plan: Plan, server: Server, rounds: int) -> Side:
+    """One server by itself, checked and timed like two."""
+    check(plan, server.port)
+    side = Side()
+    measure(plan, server, Side(), WARM_UP_SECONDS)
+    for _ in range(rounds):
+        measure(plan, server, side)
+    return side
+
+
 def measure(plan: Plan, server: Server, side: Side, seconds: float = SECONDS) -> None:
     """One round, added to `side`. A void one is repeated, twice at most."""
     for attempt in range(_MOST_VOID + 1):

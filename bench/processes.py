@@ -69,11 +69,7 @@ def _resident(pid: int) -> float:
 def strongroom(folder: Path, database: str | None = None, *, workers: int = 1, pinned: bool = True) -> Iterator[Server]:
     """The service as an operator starts it, access log included."""
     port = free_port()
-    options = {"data": folder, "port": port, "public-url": PUBLIC_URL, "hashing-workers": 1, "workers": workers}
-    if database is not None:
-        options |= {f"{area}-database": database for area in DATABASES}
-    arguments = [f"--{name}={value}" for name, value in options.items()]
-    command = [str(BIN / "strongroom"), "serve", "--sandbox", "--json", *arguments]
+    command = [*_serve(folder, port, database), "--hashing-workers=1", f"--workers={workers}"]
     with _running(command, port, cores()[0] if pinned else None) as server:
         yield server
 
@@ -103,6 +99,13 @@ def _running(command: list[str], port: int, pinned: Iterable[int] | None) -> Ite
             server.stop()
 
 
+def _serve(folder: Path, port: int, database: str | None) -> list[str]:
+    options = [f"--data={folder}", f"--port={port}", f"--public-url={PUBLIC_URL}", "--areas=keystore,vault"]
+    if database is not None:
+        options += [f"--{area}-database={database}" for area in DATABASES]
+    return [str(BIN / "strongroom"), "serve", "--sandbox", "--json", *options]
+
+
 def free_port() -> int:
     """Free now; a server that finds it taken when it starts ends, and the run with it."""
     with socket.socket() as probe:
@@ -113,11 +116,7 @@ def free_port() -> int:
 
 def sandbox_keys(folder: Path, database: str | None = None) -> dict[str, str]:
     """Start the service once, so that databases and sandbox are there, and end it."""
-    options = [f"--data={folder}", "--port=0", f"--public-url={PUBLIC_URL}"]
-    if database is not None:
-        options += [f"--{area}-database={database}" for area in DATABASES]
-    command = [str(BIN / "strongroom"), "serve", "--sandbox", "--json", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(_serve(folder, 0, database), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     line = process.stdout.readline()
     process.send_signal(signal.SIGTERM)

@@ -110,9 +110,7 @@ class Seeded:
 
     def nodes(self, query: str = "scheme_name=esafe_tags", **headers: str) -> Plan:
         path = f"/vault/classification_nodes?{query}"
-        requests = [
-            Request("GET", path, self.headers(self._vault_session(user)) | headers) for user in self.active()
-        ]
+        requests = [Request("GET", path, self.headers(self._vault_session(user)) | headers) for user in self.active()]
         return Plan(f"node listing, {query}" if query else "node listing, whole", requests, 200)
 
     def _vault_session(self, user: User) -> str:

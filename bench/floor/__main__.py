@@ -1,4 +1,7 @@
-"""`python -m bench.floor PORT FOLDER PUBLIC_URL sqlite|unshared|postgresql [DATABASE]`: serve the floor; one line on standard output says that it listens."""
+"""`python -m bench.floor PORT FOLDER PUBLIC_URL sqlite|unshared|postgresql [DATABASE]`: serve the floor.
+
+One line on standard output says that it listens.
+"""
 
 import asyncio
 import sys

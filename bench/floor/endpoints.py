@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -88,9 +88,7 @@ class Endpoints:
         user_id, username, stored, generation, _ = await self._database.one("keystore", users.BY_NAME, by_name)
         phc = "$" + stored.partition("$")[2]
         peppered = hmac.digest(self._pepper, given["passphrase"].encode(), "sha256")
-        await asyncio.get_running_loop().run_in_executor(
-            self._hashing, verify_secret, phc.encode(), peppered, Type.ID
-        )
+        await asyncio.get_running_loop().run_in_executor(self._hashing, verify_secret, phc.encode(), peppered, Type.ID)
         now, session_id, second = _now(), secrets.token_bytes(16), secrets.token_urlsafe(32)
         values = {
             "user_id": user_id,
@@ -101,9 +99,7 @@ class Endpoints:
             "valid_till": now + 43_200_000,
         }
         held = {"user_id": user_id, "generation": generation}
-        await self._database.write(
-            "keystore", (keystore_session.STILL, held), [(keystore_session.INSERT, values)]
-        )
+        await self._database.write("keystore", (keystore_session.STILL, held), [(keystore_session.INSERT, values)])
         text = base64.urlsafe_b64encode(user_id + session_id).decode()
         record = {
             "session_authentication_string": f"srs_{text}.{second}",

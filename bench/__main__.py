@@ -1,0 +1,52 @@
+"""`python -m bench [QUESTION ...] [--full] [--rounds N]`: measure, print a table of ratios, write it as JSON."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bench import client, endpoints, load, machine, report, startup, users, workers
+from bench.compare import ROUNDS
+
+Rows = list[dict[str, Any]]
+
+
+def _questions(rounds: int, full: bool) -> dict[str, Callable[[], Rows]]:
+    return {
+        "endpoints": lambda: endpoints.run(rounds),
+        "workers": lambda: workers.run(ROUNDS if full else 2),
+        "users": lambda: users.run(ROUNDS if full else 3, full=full),
+        "startup": lambda: startup.run(30 if full else startup.TIMES),
+        "client": lambda: client.run(full=full),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("question", nargs="*", choices=[*_questions(1, False), []], help="all of them by default")
+    parser.add_argument("--full", action="store_true", help="one million users, 21 rounds")
+    parser.add_argument("--rounds", type=int, help=f"rounds of a second each ({ROUNDS}, with --full 21)")
+    given = parser.parse_args()
+    rounds = given.rounds or (3 * ROUNDS if given.full else ROUNDS)
+    about = machine.describe() | {"load": load.tool(), "rounds": rounds}
+    started, stolen = time.monotonic(), machine.stolen_seconds()
+    rows: Rows = []
+    for name, run in _questions(rounds, given.full).items():
+        if not given.question or name in given.question:
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            rows += run()
+    about["stolen_seconds"] = round(machine.stolen_seconds() - stolen, 2)
+    about["seconds"] = round(time.monotonic() - started, 1)
+    print(report.table(rows))
+    print(
+        f"\nload: {about['load']}; flush: {about['flush_ms']} ms; stolen: {about['stolen_seconds']} s of "
+        f"{about['seconds']} s; commit {about['commit'][:12]}"
+        + (f" with {about['changed_files']} changed files" if about["changed_files"] else "")
+    )
+    print(f"written to {report.write(rows, about)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""(a) Each hot endpoint on both engines against the floor."""
+
+from contextlib import ExitStack
+from typing import Any
+
+from bench import processes
+from bench.compare import ROUNDS, Comparison, Side, alone, compare
+from bench.engines import ENGINES, copied, deployment
+from bench.processes import Server
+from bench.requests import Plan
+from bench.seed import Seeded
+
+USERS = 2_000
+FLOOR_TOLERANCE = 0.07
+MOST_SPREAD = 5.0
+SHARED_COMMITS = 8.0
+BARE_ARGON2 = 0.90
+
+_READ, _WRITE, _POSTGRES = 0.85, 0.80, 0.75
+
+
+def run(rounds: int = ROUNDS) -> list[dict[str, Any]]:
+    rows = []
+    for engine in ENGINES:
+        with ExitStack() as stack:
+            seeded = stack.enter_context(deployment(engine, USERS))
+            copy = copied(seeded)
+            floor = stack.enter_context(processes.floor(copy, seeded.database))
+            believable = _floor_against_itself(stack, seeded, floor, rounds)
+            server = stack.enter_context(processes.strongroom(seeded.folder, seeded.database))
+            for plan, target in _plans(seeded, engine):
+                rows.append(_row(engine, compare(plan, server, floor, rounds=rounds), target, believable))
+            if engine == "sqlite":
+                rows.append(_shared_commits(stack, seeded, server, rounds))
+            rows.append(_login_against_argon2(seeded, server, rounds) | {"engine": engine})
+    return rows
+
+
+def _plans(seeded: Seeded, engine: str) -> list[tuple[Plan, float]]:
+    read, write = (_READ, _WRITE) if engine == "sqlite" else (_POSTGRES, _POSTGRES)
+    return [
+        (seeded.read(), read),
+        (seeded.write(), write),
+        (seeded.vault_login(), read),
+        (seeded.nodes(), read),
+        (seeded.keystore_login(), BARE_ARGON2),
+    ]
+
+
+def _floor_against_itself(stack: ExitStack, seeded: Seeded, floor: Server, rounds: int) -> bool:
+    """Whether this machine can tell two equal things to be equal just now."""
+    with ExitStack() as inner:
+        twin = inner.enter_context(processes.floor(copied(seeded).parent / "floor", seeded.database))
+        itself = compare(seeded.read(), twin, floor, rounds=rounds)
+    return abs(itself.cpu - 1) <= FLOOR_TOLERANCE
+
+
+def _row(engine: str, comparison: Comparison, target: float, believable: bool) -> dict[str, Any]:
+    reached = comparison.cpu >= target and comparison.throughput >= target
+    return {
+        "question": "endpoints",
+        "engine": engine,
+        **comparison.as_json(),
+        "target": target,
+        "verdict": verdict(reached, believable),
+        "spread_verdict": verdict(comparison.spread < MOST_SPREAD, believable),
+    }
+
+
+def _shared_commits(stack: ExitStack, seeded: Seeded, server: Server, rounds: int) -> dict[str, Any]:
+    """Concurrent writes against one commit for each: what the floor does when it shares none."""
+    unshared = stack.enter_context(processes.floor(copied(seeded), shared_commits=False))
+    comparison = compare(seeded.write(), server, unshared, rounds=min(rounds, 3))
+    return {
+        "question": "endpoints",
+        "engine": "sqlite",
+        **comparison.as_json(),
+        "plan": "write, of one commit each",
+        "target": SHARED_COMMITS,
+        "verdict": verdict(comparison.throughput >= SHARED_COMMITS, True),
+    }
+
+
+def _login_against_argon2(seeded: Seeded, server: Server, rounds: int) -> dict[str, Any]:
+    """Logins a second against hashes a second, on the same core, in turn."""
+    from bench.hashing import hashes_per_second
+
+    sides: list[Side] = []
+    bare: list[float] = []
+    for _ in range(min(rounds, 5)):
+        bare.append(hashes_per_second())
+        sides.append(alone(seeded.keystore_login(), server, 1))
+    ratio = max(side.per_second[0] for side in sides) / max(bare)
+    return {
+        "question": "endpoints",
+        "plan": "key store login, of bare argon2",
+        "throughput_ratio": round(ratio, 3),
+        "first": {"per_second": round(max(side.per_second[0] for side in sides), 1)},
+        "second": {"per_second": round(max(bare), 1)},
+        "target": BARE_ARGON2,
+        "verdict": verdict(ratio >= BARE_ARGON2, True),
+    }
+
+
+def verdict(reached: bool, believable: bool) -> str:
+    if not believable:
+        return "inconclusive"
+    return "reached" if reached else "missed"

@@ -6,9 +6,10 @@ from typing import Protocol
 
 import msgspec
 
+from strongroom.portal.limits import TooMany
 from strongroom.portal.sealing import Unreadable, seal, unseal
 from strongroom.server.clock import MINUTE, Clock
-from strongroom.server.db import Store, Transaction, Unavailable
+from strongroom.server.db import Store, Transaction, Unavailable, Work
 from strongroom.server.ids import new_row_id
 from strongroom.server.logging import LOGGER
 from strongroom.server.secret import ServerSecret
@@ -70,6 +71,17 @@ class MailQueue:
         row = new_row_id(now)
         sealed = seal(self._secret, "mail", row, msgspec.json.encode(message))
         await tx.put(INSERT, id=row, sealed_message=sealed, now=now)
+
+    async def write_unless_flooded(self, work: Work[None]) -> None:
+        """Run work that puts a message down; where a limit refuses it, nothing of it happens and nobody is told.
+
+        The caller says the same in both cases: how much mail an address has had is its owner's business.
+        """
+        try:
+            await self._store.write(work)
+        except TooMany:
+            return
+        self.wake()
 
     def wake(self) -> None:
         """Send soon. Called once the transaction has been committed."""

@@ -107,10 +107,14 @@ class Visit:
         )
         return self.dressed(HTMLResponse(html, status))
 
+    def notify(self, notice: str) -> None:
+        """Show the notice of this code once, on the next page."""
+        self.set_cookie(cookies.Cookie(cookies.NOTICE, notice, lifetime=60))
+
     def redirect(self, path: str, notice: str | None = None) -> Response:
         """On to another page of the portal, where the notice of this code is shown once."""
         if notice is not None:
-            self.set_cookie(cookies.Cookie(cookies.NOTICE, notice, lifetime=60))
+            self.notify(notice)
         return self.dressed(RedirectResponse(PREFIX + path, 303))
 
     def dressed(self, response: Response) -> Response:

@@ -1,0 +1,80 @@
+"""What the portal writes to people, as text and as HTML from the same words."""
+
+from strongroom.portal.mail import Message
+from strongroom.portal.rendering import render
+
+
+def compose(to: str, subject: str, *paragraphs: str, button: str | None = None, url: str | None = None) -> Message:
+    """A message with at most one link. Paragraphs are plain text; they are escaped in the HTML."""
+    values = {"subject": subject, "paragraphs": paragraphs, "button": button, "url": url}
+    return Message(to, subject, render("mail/message.txt", **values), render("mail/message.html", **values))
+
+
+def confirm(to: str, url: str) -> Message:
+    return compose(
+        to,
+        "Confirm your Strongroom account",
+        "Somebody, most likely you, signed up at the Strongroom developer portal with this address.",
+        "Open the link within a day and enter the password you chose. If it was not you, ignore this message: "
+        "without the link there will be no account.",
+        button="Confirm the account",
+        url=url,
+    )
+
+
+def already_signed_up(to: str, url: str) -> Message:
+    return compose(
+        to,
+        "You already have a Strongroom account",
+        "Somebody, most likely you, signed up at the Strongroom developer portal with this address, which has an "
+        "account already.",
+        "If it was you, sign in; you can also reset the password there. If not, there is nothing to do.",
+        button="Sign in",
+        url=url,
+    )
+
+
+def reset(to: str, url: str) -> Message:
+    return compose(
+        to,
+        "Reset your Strongroom password",
+        "Somebody, most likely you, asked to reset your password at the Strongroom developer portal.",
+        "Open the link within two hours to choose a new one. If it was not you, ignore this message: the password "
+        "stays as it is.",
+        button="Choose a new password",
+        url=url,
+    )
+
+
+def no_account(to: str, url: str) -> Message:
+    return compose(
+        to,
+        "No Strongroom account with this address",
+        "Somebody, most likely you, asked to reset a password at the Strongroom developer portal, but there is no "
+        "account with this address. Perhaps you signed up with another one.",
+        button="Sign up",
+        url=url,
+    )
+
+
+def change_email(to: str, url: str) -> Message:
+    return compose(
+        to,
+        "Confirm your new e-mail address",
+        "Open the link within two hours to use this address for your account at the Strongroom developer portal.",
+        "If you did not ask for this, ignore the message: nothing changes without the link.",
+        button="Use this address",
+        url=url,
+    )
+
+
+def security_notice(to: str, what: str, url: str) -> Message:
+    """`what` is a whole sentence about something that happened to the account."""
+    return compose(
+        to,
+        "A change to your Strongroom account",
+        what,
+        "If it was not you, reset the password at once and look at where you are signed in.",
+        button="Look at the account",
+        url=url,
+    )

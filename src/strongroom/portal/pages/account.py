@@ -1,0 +1,131 @@
+"""A developer's own account: name, e-mail address, deletion."""
+
+from starlette.responses import Response
+
+from strongroom.portal import developers, limits, links, messages, organisations, signing_in
+from strongroom.portal.developers import MAX_NAME, Developer
+from strongroom.portal.emails import canonical_email
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.refusals import Absent
+from strongroom.server.db import Transaction
+
+WRONG_PASSWORD = "This is not your password."  # noqa: S105  # what a page says
+
+
+async def own(visit: Visit) -> Developer:
+    """The developer of the visit."""
+    found = await visit.portal.store.read(lambda tx: developers.read(tx, visit.who.developer_id))
+    if found is None:
+        raise Absent
+    return found
+
+
+async def show(visit: Visit) -> Response:
+    return visit.page("account.html", developer=await own(visit))
+
+
+async def rename(visit: Visit) -> Response:
+    name = visit.form.text("name")
+    if len(name) > MAX_NAME:
+        errors = {"name": f"Use at most {MAX_NAME} characters."}
+        return visit.page("account.html", status=422, developer=await own(visit), errors=errors)
+    await visit.portal.store.write(lambda tx: developers.rename(tx, visit.who.developer_id, name))
+    return visit.redirect("/account", "name_changed")
+
+
+async def ask_for_email(visit: Visit) -> Response:
+    """A link goes to the new address; whether it has an account already, the mail tells and the page does not."""
+    portal, developer = visit.portal, await own(visit)
+    email = canonical_email(visit.form.text("email"))
+    errors = {}
+    if email is None:
+        errors["email"] = "Enter an e-mail address, such as ada@example.com."
+    elif not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
+        errors["password"] = WRONG_PASSWORD
+    if errors or email is None:
+        return visit.page("account.html", status=422, developer=developer, errors=errors)
+    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, visit.now))
+
+    async def work(tx: Transaction) -> None:
+        await limits.count(tx, portal.secret, limits.MAIL_TO, email, visit.now)
+        link = await links.issue(tx, "change_email", developer.id, email, visit.now)
+        if await developers.find(tx, email) is not None:
+            message = messages.already_signed_up(email, portal.url("/sign-in"))
+        else:
+            message = messages.change_email(email, portal.url(f"/account/email/{link}"))
+        await portal.mail.put(tx, message, visit.now)
+
+    await portal.mail.write_unless_flooded(work)
+    return visit.redirect("/account", "email_link_sent")
+
+
+async def show_email(visit: Visit) -> Response:
+    link = visit.path("link")
+    found = await visit.portal.store.read(lambda tx: links.find(tx, "change_email", link, visit.now))
+    if found is None:
+        return visit.page("link_over.html", status=404, what="change_email")
+    return visit.page("change_email.html", email=found.email)
+
+
+async def change_email(visit: Visit) -> Response:
+    """Both addresses are told: the old one, in case it was not its owner who asked."""
+    portal, link = visit.portal, visit.path("link")
+
+    async def work(tx: Transaction) -> bool:
+        used = await links.consume(tx, "change_email", link, visit.now)
+        if used is None:
+            return False
+        before = await developers.read(tx, used.developer_id)
+        if before is None or not await developers.set_email(tx, used.developer_id, used.email, visit.now):
+            return False
+        what = "The e-mail address of your account was changed."
+        for address in (before.email, used.email):
+            await portal.mail.put(tx, messages.security_notice(address, what, portal.url("/account")), visit.now)
+        return True
+
+    if not await portal.store.write(work):
+        return visit.page("link_over.html", status=404, what="change_email")
+    portal.mail.wake()
+    signed_in = visit.session is not None and visit.session.stage == "full"
+    return visit.redirect("/account" if signed_in else "/sign-in", "email_changed")
+
+
+async def show_delete(visit: Visit) -> Response:
+    return await _delete_form(visit, {})
+
+
+async def delete(visit: Visit) -> Response:
+    portal, developer = visit.portal, await own(visit)
+    if not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
+        return await _delete_form(visit, {"password": WRONG_PASSWORD})
+
+    async def work(tx: Transaction) -> bool:
+        # An organisation that nobody owns could be neither looked after nor closed.
+        if await organisations.owned_alone(tx, developer.id):
+            return False
+        await developers.delete(tx, developer.id, visit.now)
+        return True
+
+    if not await portal.store.write(work):
+        return await _delete_form(visit, {})
+    signing_in.forget(visit)
+    return visit.redirect("/sign-in", "account_deleted")
+
+
+async def _delete_form(visit: Visit, errors: dict[str, str]) -> Response:
+    developer_id = visit.who.developer_id
+    alone = await visit.portal.store.read(lambda tx: organisations.owned_alone(tx, developer_id))
+    return visit.page("delete_account.html", status=422 if errors else 200, errors=errors, owned_alone=alone)
+
+
+_LINK = "the link in the mail proves it, in whichever browser it is opened"
+
+PAGES = (
+    Page("GET", "/account", Needs.signed_in, show),
+    Page("POST", "/account/name", Needs.signed_in, rename),
+    Page("POST", "/account/email", Needs.signed_in, ask_for_email),
+    Page("GET", "/account/email/{link}", Needs.anybody, show_email),
+    Page("POST", "/account/email/{link}", Needs.anybody, change_email, because=_LINK),
+    Page("GET", "/account/delete", Needs.signed_in, show_delete),
+    Page("POST", "/account/delete", Needs.signed_in, delete),
+)

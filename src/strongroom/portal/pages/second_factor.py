@@ -1,0 +1,137 @@
+"""The second step of signing in: an authenticator code, a recovery code or a passkey."""
+
+from starlette.responses import JSONResponse, Response
+
+from strongroom.portal import ceremonies, challenges, developers, limits, passkeys, second_factor, signing_in
+from strongroom.portal.area import PREFIX
+from strongroom.portal.ceremonies import PasskeyRefused
+from strongroom.portal.developers import Developer
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.refusals import Absent
+from strongroom.portal.sealing import Unreadable
+from strongroom.server.db import Transaction
+
+WRONG = {"code": "This code is not right, or it was used before."}
+
+
+async def show(visit: Visit) -> Response:
+    return await _form(visit, visit.query("next"))
+
+
+async def check_code(visit: Visit) -> Response:
+    """Six digits are an authenticator's, everything else a recovery code."""
+    portal, code = visit.portal, visit.form.text("code")
+    session = visit.who
+    key = session.developer_id.hex()
+    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.SECOND_FACTOR, key, visit.now))
+
+    async def work(tx: Transaction) -> str | None:
+        developer = await developers.read(tx, session.developer_id)
+        if developer is None or not await _accept(visit, tx, developer, code):
+            return None
+        await limits.forget(tx, portal.secret, limits.SECOND_FACTOR, key)
+        return await signing_in.open_session(visit, tx, developer.id, "full")
+
+    token = await portal.store.write(work)
+    if token is None:
+        return await _form(visit, visit.form.text("next"), WRONG)
+    signing_in.remember(visit, token)
+    return visit.redirect(signing_in.safe_next(visit.form.text("next")))
+
+
+async def passkey_options(visit: Visit) -> Response:
+    """For the script of the page: which passkeys may answer, and the challenge for them to sign.
+
+    Before a password was given none is named, so that nothing tells who has an account.
+    """
+    where = ceremonies.site(visit.portal.base_url)
+    if where is None:
+        raise Absent
+    session, known = visit.session, []
+    if session is not None:
+        known = await visit.portal.store.read(lambda tx: passkeys.list_of(tx, session.developer_id))
+    options = ceremonies.request_options(where, [passkey.credential_id for passkey in known])
+    await visit.portal.store.write(
+        lambda tx: challenges.remember(tx, options.challenge, "sign_in", visit.binding, visit.now)
+    )
+    return visit.dressed(Response(options.json, media_type="application/json"))
+
+
+async def use_passkey(visit: Visit) -> Response:
+    """In place of a code, or of password and code: the device has asked for its PIN or a finger."""
+    portal, form = visit.portal, visit.form
+    where = ceremonies.site(portal.base_url)
+    if where is None:
+        raise Absent
+    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.SIGN_IN_FROM, visit.network, visit.now))
+    try:
+        token = await _prove(visit, where, form.exact("credential"))
+    except PasskeyRefused:
+        return visit.dressed(JSONResponse({"error": "This passkey was not accepted."}, 422))
+    signing_in.remember(visit, token)
+    return visit.dressed(JSONResponse({"next": PREFIX + signing_in.safe_next(form.text("next"))}))
+
+
+async def _prove(visit: Visit, where: ceremonies.Site, credential: str) -> str:
+    store, session = visit.portal.store, visit.session
+    challenge = ceremonies.challenge_of(credential)
+    credential_id = ceremonies.credential_id_of(credential)
+    if not await store.write(lambda tx: challenges.use(tx, challenge, "sign_in", visit.binding, visit.now)):
+        raise PasskeyRefused
+    half = await store.read(lambda tx: passkeys.find(tx, credential_id))
+    if half is None or (session is not None and session.developer_id != half.developer_id):
+        raise PasskeyRefused
+    count = ceremonies.verify(where, challenge, credential, half.public_key, half.sign_count)
+
+    async def work(tx: Transaction) -> str:
+        if not await passkeys.use(tx, credential_id, count, visit.now):
+            raise PasskeyRefused
+        return await signing_in.open_session(visit, tx, half.developer_id, "full")
+
+    return await store.write(work)
+
+
+async def _accept(visit: Visit, tx: Transaction, developer: Developer, code: str) -> bool:
+    secret = visit.portal.secret
+    digits = code.replace(" ", "")
+    if len(digits) != 6 or not digits.isdecimal():
+        return await second_factor.use_recovery_code(tx, secret, developer.id, code, visit.now)
+    if developer.totp_key is None:
+        return False
+    try:
+        key = second_factor.unseal_key(secret, developer.id, developer.totp_key)
+    except Unreadable:
+        return False
+    step = second_factor.matching_step(key, digits, visit.now)
+    return step is not None and await second_factor.use_step(tx, developer.id, step)
+
+
+async def _form(visit: Visit, onward: str, errors: dict[str, str] | None = None) -> Response:
+    session = visit.who
+
+    async def look(tx: Transaction) -> tuple[bool, bool]:
+        developer = await developers.read(tx, session.developer_id)
+        return (
+            developer is not None and developer.totp_key is not None,
+            bool(await passkeys.list_of(tx, session.developer_id)),
+        )
+
+    totp, has_passkeys = await visit.portal.store.read(look)
+    return visit.page(
+        "second_factor.html",
+        status=422 if errors else 200,
+        errors=errors or {},
+        next=signing_in.safe_next(onward),
+        totp=totp,
+        passkeys=has_passkeys and ceremonies.site(visit.portal.base_url) is not None,
+    )
+
+
+_PROOF = "the passkey's signature of a challenge is the proof"
+
+PAGES = (
+    Page("GET", "/sign-in/second-factor", Needs.half_signed_in, show),
+    Page("POST", "/sign-in/second-factor", Needs.half_signed_in, check_code),
+    Page("POST", "/sign-in/passkey/options", Needs.anybody, passkey_options, because="a challenge tells nothing"),
+    Page("POST", "/sign-in/passkey", Needs.anybody, use_passkey, because=_PROOF),
+)

@@ -1,0 +1,98 @@
+"""What keeps an account safe at a glance: password, second factors, sessions, and what happened."""
+
+from starlette.responses import Response
+
+from strongroom.portal import ceremonies, developers, messages, passkeys, passwords, second_factor, sessions, signing_in
+from strongroom.portal.developers import Developer
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.account import WRONG_PASSWORD, own
+from strongroom.portal.refusals import Absent
+from strongroom.server import audit
+from strongroom.server.clock import SECOND
+from strongroom.server.db import Transaction
+from strongroom.server.ids import from_text
+
+EVENTS_SHOWN = 20
+
+
+async def show(visit: Visit) -> Response:
+    return await _page(visit, {})
+
+
+async def change_password(visit: Visit) -> Response:
+    portal, developer = visit.portal, await own(visit)
+    password = visit.form.exact("new_password")
+    errors = {}
+    fault = passwords.fault(password, developer.email)
+    if fault is not None:
+        errors["new_password"] = fault
+    elif not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
+        errors["password"] = WRONG_PASSWORD
+    if errors:
+        return await _page(visit, errors)
+    password_hash = await portal.passwords.hash(password)
+
+    async def work(tx: Transaction) -> str:
+        await developers.set_password(tx, developer.id, password_hash, visit.now)
+        await signing_in.after_new_password(tx, developer.id)
+        await tell(visit, tx, developer, "The password of your account was changed.")
+        return await signing_in.open_session(visit, tx, developer.id, "full")
+
+    signing_in.remember(visit, await portal.store.write(work))
+    portal.mail.wake()
+    return visit.redirect("/account/security", "password_changed")
+
+
+async def end_session(visit: Visit) -> Response:
+    session_id = from_text(visit.form.text("session"))
+    developer_id = visit.who.developer_id
+    if session_id is None or not await visit.portal.store.write(
+        lambda tx: sessions.end_one(tx, developer_id, session_id)
+    ):
+        raise Absent
+    return visit.redirect("/account/security", "session_ended")
+
+
+async def end_other_sessions(visit: Visit) -> Response:
+    session = visit.who
+    await visit.portal.store.write(lambda tx: sessions.end_all(tx, session.developer_id, but=session.id))
+    return visit.redirect("/account/security", "sessions_ended")
+
+
+async def tell(visit: Visit, tx: Transaction, developer: Developer, what: str) -> None:
+    """Mail about a change to the account, in the transaction of the change; the caller wakes the queue."""
+    message = messages.security_notice(developer.email, what, visit.portal.url("/account/security"))
+    await visit.portal.mail.put(tx, message, visit.now)
+
+
+async def _page(visit: Visit, errors: dict[str, str]) -> Response:
+    idle = visit.portal.settings.portal_session_idle * SECOND
+
+    async def look(tx: Transaction) -> dict[str, object]:
+        developer = await developers.read(tx, visit.who.developer_id)
+        if developer is None:
+            raise Absent
+        return {
+            "developer": developer,
+            "passkeys": await passkeys.list_of(tx, developer.id),
+            "codes_left": await second_factor.recovery_codes_left(tx, developer.id),
+            "sessions": await sessions.list_of(tx, developer.id, visit.now, idle),
+            "events": await audit.list_of(tx, developer.id, EVENTS_SHOWN),
+        }
+
+    found = await visit.portal.store.read(look)
+    return visit.page(
+        "security.html",
+        status=422 if errors else 200,
+        errors=errors,
+        passkeys_work=ceremonies.site(visit.portal.base_url) is not None,
+        **found,
+    )
+
+
+PAGES = (
+    Page("GET", "/account/security", Needs.signed_in, show),
+    Page("POST", "/account/password", Needs.signed_in, change_password),
+    Page("POST", "/account/sessions/end", Needs.signed_in, end_session),
+    Page("POST", "/account/sessions/end-others", Needs.signed_in, end_other_sessions),
+)

@@ -1,0 +1,88 @@
+"""Sign in with a password, sign out."""
+
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from strongroom.portal import ceremonies, developers, limits, sessions, signing_in
+from strongroom.portal.emails import canonical_email
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.server.db import Transaction
+
+WRONG = {"": "The e-mail address or the password is not right."}
+
+
+async def show(visit: Visit) -> Response:
+    if visit.session is not None and visit.session.stage == "full":
+        return visit.redirect("/")
+    return _form(visit, visit.query("next"))
+
+
+async def sign_in(visit: Visit) -> Response:
+    """On to the second factor where there is one. An unknown address costs the same and reads the same."""
+    portal, password = visit.portal, visit.form.exact("password")
+    onward = visit.form.text("next")
+    email = canonical_email(visit.form.text("email")) or ""
+    await portal.store.write(lambda tx: _count(visit, tx, email))
+    developer = await portal.store.read(lambda tx: developers.find(tx, email)) if email else None
+    right = await portal.passwords.verify(password, developer.password_hash if developer is not None else None)
+    if developer is None or not right:
+        return _form(visit, onward, WRONG)
+    fresh_hash = await portal.passwords.hash(password) if portal.passwords.is_stale(developer.password_hash) else None
+
+    async def work(tx: Transaction) -> tuple[sessions.Stage, str] | None:
+        current = await developers.read(tx, developer.id)
+        # What was verified must still hold: a reset may have happened meanwhile.
+        if current is None or current.password_changed_at != developer.password_changed_at:
+            return None
+        await limits.forget(tx, portal.secret, limits.SIGN_IN_AS_FROM, _account_and_network(visit, email))
+        if fresh_hash is not None:
+            await developers.replace_hash(tx, developer.id, developer.password_hash, fresh_hash)
+        stage: sessions.Stage = "password" if await signing_in.has_second_factor(tx, developer.id) else "full"
+        return stage, await signing_in.open_session(visit, tx, developer.id, stage)
+
+    opened = await portal.store.write(work)
+    if opened is None:
+        return _form(visit, onward, WRONG)
+    stage, token = opened
+    signing_in.remember(visit, token)
+    onward = signing_in.safe_next(onward)
+    if stage == "password":
+        return visit.redirect(f"/sign-in/second-factor?{urlencode({'next': onward})}")
+    return visit.redirect(onward)
+
+
+async def sign_out(visit: Visit) -> Response:
+    token = visit.token
+    if token is not None:
+        await visit.portal.store.write(lambda tx: sessions.end(tx, token))
+    signing_in.forget(visit)
+    return visit.redirect("/sign-in", "signed_out")
+
+
+def _form(visit: Visit, onward: str, errors: dict[str, str] | None = None) -> Response:
+    return visit.page(
+        "sign_in.html",
+        status=422 if errors else 200,
+        errors=errors or {},
+        next=signing_in.safe_next(onward),
+        passkeys=ceremonies.site(visit.portal.base_url) is not None,
+    )
+
+
+async def _count(visit: Visit, tx: Transaction, email: str) -> None:
+    secret = visit.portal.secret
+    await limits.count(tx, secret, limits.SIGN_IN_FROM, visit.network, visit.now)
+    await limits.count(tx, secret, limits.SIGN_IN_AS_FROM, _account_and_network(visit, email), visit.now)
+    await limits.count(tx, secret, limits.SIGN_IN_AS, email, visit.now)
+
+
+def _account_and_network(visit: Visit, email: str) -> str:
+    return f"{email}\x00{visit.network}"
+
+
+PAGES = (
+    Page("GET", "/sign-in", Needs.anybody, show),
+    Page("POST", "/sign-in", Needs.anybody, sign_in, because="address and password are what it asks for"),
+    Page("POST", "/sign-out", Needs.anybody, sign_out, because="whoever has no session has nothing to end"),
+)

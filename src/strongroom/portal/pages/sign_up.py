@@ -1,0 +1,104 @@
+"""Sign up, and confirm by the link in the mail."""
+
+from starlette.responses import Response
+
+from strongroom.portal import developers, limits, messages, passwords, sign_ups
+from strongroom.portal.developers import MAX_NAME
+from strongroom.portal.emails import canonical_email
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.sign_ups import SignUp
+from strongroom.portal.signing_in import open_session, remember
+from strongroom.server import tokens
+from strongroom.server.db import Transaction
+
+
+async def show(visit: Visit) -> Response:
+    if not visit.portal.mail.is_set_up:
+        return visit.page("refused.html", status=503, reason="mail")
+    return visit.page("sign_up.html")
+
+
+async def sign_up(visit: Visit) -> Response:
+    """The same answer, after the same work, whether or not the address has an account: the mail tells."""
+    portal, form = visit.portal, visit.form
+    if not portal.mail.is_set_up:
+        return visit.page("refused.html", status=503, reason="mail")
+    email, password = canonical_email(form.text("email")), form.exact("password")
+    errors = _faults(email, form.text("name"), password)
+    if errors or email is None:
+        return visit.page("sign_up.html", status=422, errors=errors)
+    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, visit.now))
+    asked = SignUp(email, form.text("name"), await portal.passwords.hash(password))
+
+    async def work(tx: Transaction) -> None:
+        await limits.count(tx, portal.secret, limits.MAIL_TO, email, visit.now)
+        known = await developers.find(tx, email) is not None
+        # Made for known addresses too, so that both kinds cost the same; nobody is sent that link.
+        link = await sign_ups.create(tx, asked, visit.now)
+        if known:
+            message = messages.already_signed_up(email, portal.url("/sign-in"))
+        else:
+            message = messages.confirm(email, portal.url(f"/confirm/{link}"))
+        await portal.mail.put(tx, message, visit.now)
+
+    await portal.mail.write_unless_flooded(work)
+    return visit.redirect("/sign-up/sent")
+
+
+async def sent(visit: Visit) -> Response:
+    return visit.page("mail_sent.html", what="confirm")
+
+
+async def show_confirm(visit: Visit) -> Response:
+    link = visit.path("link")
+    found = await visit.portal.store.read(lambda tx: sign_ups.find(tx, link, visit.now))
+    if found is None:
+        return visit.page("link_over.html", status=404, what="confirm")
+    return visit.page("confirm.html", email=found.email)
+
+
+async def confirm(visit: Visit) -> Response:
+    """The link proves the address; the password, that it is the same person who signed up with it.
+
+    Otherwise an account with somebody else's password could be had by whoever gets the owner to open a link.
+    """
+    portal, link = visit.portal, visit.path("link")
+    found = await portal.store.read(lambda tx: sign_ups.find(tx, link, visit.now))
+    if found is None:
+        return visit.page("link_over.html", status=404, what="confirm")
+    key = tokens.digest(link).hex()
+    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.CONFIRM_PASSWORD, key, visit.now))
+    if not await portal.passwords.verify(visit.form.exact("password"), found.password_hash):
+        errors = {"password": "This is not the password you chose when you signed up."}
+        return visit.page("confirm.html", status=422, email=found.email, errors=errors)
+
+    async def work(tx: Transaction) -> str | None:
+        developer_id = await sign_ups.confirm(tx, link, visit.now)
+        return None if developer_id is None else await open_session(visit, tx, developer_id, "full")
+
+    token = await portal.store.write(work)
+    if token is None:
+        return visit.page("link_over.html", status=404, what="confirm")
+    remember(visit, token)
+    return visit.redirect("/", "confirmed")
+
+
+def _faults(email: str | None, name: str, password: str) -> dict[str, str]:
+    faults = {}
+    if email is None:
+        faults["email"] = "Enter an e-mail address, such as ada@example.com."
+    if len(name) > MAX_NAME:
+        faults["name"] = f"Use at most {MAX_NAME} characters."
+    fault = passwords.fault(password, email or "")
+    if fault is not None:
+        faults["password"] = fault
+    return faults
+
+
+PAGES = (
+    Page("GET", "/sign-up", Needs.anybody, show),
+    Page("POST", "/sign-up", Needs.anybody, sign_up, because="signing up is how one becomes a developer"),
+    Page("GET", "/sign-up/sent", Needs.anybody, sent),
+    Page("GET", "/confirm/{link}", Needs.anybody, show_confirm),
+    Page("POST", "/confirm/{link}", Needs.anybody, confirm, because="the link in the mail and the password prove it"),
+)

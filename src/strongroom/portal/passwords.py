@@ -1,0 +1,32 @@
+"""Passwords of developers: what is long enough, and hard enough to guess."""
+
+from itertools import pairwise
+
+MIN_LENGTH = 12
+MAX_BYTES = 1024
+
+# Long enough for the rule and tried first all the same; compared without digits and signs.
+_COMMON = frozenset(
+    ("password", "passwordpassword", "strongroom", "strongroompassword", "qwertyuiop", "qwertyuiopasdf",
+     "correcthorsebatterystaple", "letmein", "letmeinletmein", "iloveyou", "administrator", "changeme",
+     "changemechangeme", "welcome", "abcdefghijkl", "asdfghjkl", "zxcvbnm")
+)  # fmt: skip
+
+
+def fault(password: str, email: str) -> str | None:
+    """What is wrong with a new password, in a sentence for its owner; None where nothing is."""
+    if len(password) < MIN_LENGTH:
+        return f"Use at least {MIN_LENGTH} characters. A few words in a row are easy to remember."
+    if len(password.encode()) > MAX_BYTES:
+        return f"Use at most {MAX_BYTES} bytes."
+    lowered = password.lower()
+    letters = "".join(character for character in lowered if character.isalpha())
+    if letters in _COMMON or len(set(lowered)) < 5 or lowered == email.lower() or _is_run(lowered):
+        return "This password is among the first that are tried. Use another one."
+    return None
+
+
+def _is_run(text: str) -> bool:
+    """`123456789012`, `abcdefghijkl`: every character next to the one before it."""
+    steps = {ord(after) - ord(before) for before, after in pairwise(text)}
+    return steps <= {1, -9} or steps <= {-1, 9}

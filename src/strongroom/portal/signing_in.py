@@ -1,0 +1,53 @@
+"""Signing in: what a password, a second factor and a reset have in common."""
+
+from strongroom.portal import cookies, developers, limits, links, passkeys, sessions
+from strongroom.portal.developers import Developer
+from strongroom.portal.page import Visit
+from strongroom.server.clock import SECOND
+from strongroom.server.db import Transaction
+
+
+async def has_second_factor(tx: Transaction, developer_id: bytes) -> bool:
+    developer = await developers.read(tx, developer_id)
+    return developer is not None and (developer.totp_key is not None or bool(await passkeys.list_of(tx, developer_id)))
+
+
+async def open_session(visit: Visit, tx: Transaction, developer_id: bytes, stage: sessions.Stage) -> str:
+    """A new session's token; the one this browser had before ends, so that no planted one goes on."""
+    if visit.token is not None:
+        await sessions.end(tx, visit.token)
+    lifetime = visit.portal.settings.portal_session_lifetime * SECOND
+    agent = visit.request.headers.get("user-agent", "")
+    return await sessions.create(tx, developer_id, stage, visit.now, lifetime, agent)
+
+
+def remember(visit: Visit, token: str) -> None:
+    """The cookie. It goes with the browser; the session ends by itself before that."""
+    visit.set_cookie(cookies.Cookie(cookies.SESSION, token))
+    visit.set_cookie(cookies.expired(cookies.FORM))
+
+
+def forget(visit: Visit) -> None:
+    visit.set_cookie(cookies.expired(cookies.SESSION))
+
+
+def safe_next(path: str) -> str:
+    """A page of this portal to go on to, or the first one: never another site's (open redirect)."""
+    plain = path.isascii() and path.isprintable() and not set(path) & set("\\?#%")
+    return path if plain and path.startswith("/") and not path.startswith("//") and len(path) < 200 else "/"
+
+
+async def password_is_right(visit: Visit, developer: Developer, password: str) -> bool:
+    """Asked again within a session, before something that a stolen session must not do; `TooMany`."""
+    portal, key = visit.portal, developer.id.hex()
+    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.CONFIRM_PASSWORD, key, visit.now))
+    if not await portal.passwords.verify(password, developer.password_hash):
+        return False
+    await portal.store.write(lambda tx: limits.forget(tx, portal.secret, limits.CONFIRM_PASSWORD, key))
+    return True
+
+
+async def after_new_password(tx: Transaction, developer_id: bytes, *, but: bytes | None = None) -> None:
+    """Whoever got in with the old password is out, and no link of before brings them back."""
+    await sessions.end_all(tx, developer_id, but=but)
+    await links.forget_all(tx, developer_id)

@@ -1,12 +1,24 @@
 """A real Chromium for the tests of this folder: `make browser` runs them, plain pytest leaves them out."""
 
+import json
 import os
+import queue
 import shutil
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiosmtpd.controller import Controller
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from strongroom import Strongroom
 
 CANDIDATES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -19,6 +31,91 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 SECONDS = 1000.0
+PATIENCE = 30.0
+OPERATOR = "operator@vault.example"
+
+
+@dataclass
+class Mailbox:
+    """What a real SMTP server was given."""
+
+    port: int
+    _arrived: "queue.Queue[EmailMessage]" = field(default_factory=queue.Queue, repr=False)
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd calls it so
+        mail = message_from_bytes(envelope.content, policy=policy.default)
+        assert isinstance(mail, EmailMessage)
+        self._arrived.put(mail)
+        return "250 kept"
+
+    def next(self, address: str) -> EmailMessage:
+        """The next message to this address; others are dropped. Fails after a while without one."""
+        while True:
+            mail = self._arrived.get(timeout=PATIENCE)
+            if mail["To"] == address:
+                return mail
+
+
+@dataclass
+class Portal:
+    """`strongroom serve --sandbox` as a process that sends its mail to `mailbox`, reached by name, as passkeys need."""
+
+    base_url: str
+    subscription_key: str
+    inactive_subscription_key: str
+    provider_api_key: str
+    mailbox: Mailbox
+
+    def url(self, path: str) -> str:
+        return f"{self.base_url}/portal{path}"
+
+    def client(self) -> Strongroom:
+        """The Python client with the sandbox's keys."""
+        return Strongroom(self.base_url, subscription_key=self.subscription_key, provider_api_key=self.provider_api_key)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    folder = tmp_path_factory.mktemp("portal")
+    mailbox = Mailbox(_free_port())
+    controller = Controller(mailbox, hostname="127.0.0.1", port=mailbox.port)
+    controller.start()
+    port = _free_port()
+    settings = {
+        "STRONGROOM_DATA": str(folder / "data"),
+        "STRONGROOM_PORT": str(port),
+        "STRONGROOM_PUBLIC_URL": f"http://localhost:{port}",
+        "STRONGROOM_SMTP_URL": f"smtp://127.0.0.1:{mailbox.port}",
+        "STRONGROOM_OPERATORS": OPERATOR,
+    }
+    given = {name: value for name, value in os.environ.items() if not name.startswith("STRONGROOM_")} | settings
+    command = [sys.executable, "-m", "strongroom.cli", "serve", "--sandbox", "--json"]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=given)
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        assert line, (folder / "log").read_text()
+        keys = json.loads(line)
+        yield Portal(
+            keys["base_url"],
+            keys["subscription_key"],
+            keys["inactive_subscription_key"],
+            keys["provider_api_key"],
+            mailbox,
+        )
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+        process.stdout.close()
+        controller.stop()
 
 
 def chromium() -> str | None:

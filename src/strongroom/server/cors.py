@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from strongroom.server.door import Message, Receive, Scope, Send
+from strongroom.server.door import Headers, Message, Receive, Scope, Send
 
 Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -22,26 +22,26 @@ class CrossOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
-        if origin not in self._origins:
-            await self._application(scope, receive, send)
-            return
-        allowed = [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
-        if scope["method"] == "OPTIONS":
-            await _preflight(send, allowed)
-            return
+        # Also where no origin is named: a cache must not hand that answer to a page of a listed one.
+        added = [(b"vary", b"Origin")]
+        if origin in self._origins:
+            added.append((b"access-control-allow-origin", origin))
+            if scope["method"] == "OPTIONS":
+                await _preflight(send, added)
+                return
+            added.append((b"access-control-expose-headers", _RESPONSE_HEADERS))
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
-                exposed = (b"access-control-expose-headers", _RESPONSE_HEADERS)
-                message = {**message, "headers": [*message["headers"], *allowed, exposed]}
+                message = {**message, "headers": [*message["headers"], *added]}
             await send(message)
 
         await self._application(scope, receive, sent)
 
 
-async def _preflight(send: Send, allowed: list[tuple[bytes, bytes]]) -> None:
+async def _preflight(send: Send, added: Headers) -> None:
     headers = [
-        *allowed,
+        *added,
         (b"access-control-allow-methods", _METHODS),
         (b"access-control-allow-headers", _REQUEST_HEADERS),
         (b"access-control-max-age", _SECONDS),

@@ -1,0 +1,107 @@
+"""Try it against a real service: an account made in the browser opens in Python, and the reverse."""
+
+import json
+import secrets
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Page, expect
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Portal
+
+PASSPHRASE = "correct horse battery staple"
+JOURNEY = 60_000.0
+
+
+@pytest.fixture
+def username() -> str:
+    return f"Ada-{secrets.token_hex(4)}"
+
+
+def fill(page: Page, portal: "Portal", username: str, passphrase: str, admission: str = "") -> None:
+    page.get_by_label("Subscription key").fill(portal.subscription_key)
+    page.get_by_label("Admission token or provider API key").fill(admission)
+    page.get_by_label("Username").fill(username)
+    page.get_by_label("Passphrase").fill(passphrase)
+
+
+def test_python_opens_what_the_browser_registered(page: Page, portal: "Portal", username: str) -> None:
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(f"{request.url} {request.headers} {request.post_data}"))
+    page.goto(portal.url("/try"))
+    with portal.client() as client:
+        fill(page, portal, username, PASSPHRASE, client.issue_admission_token())
+        page.get_by_role("button", name="Register").click()
+        expect(page.locator("#progress")).to_contain_text("Registered in", timeout=JOURNEY)
+        expect(page.locator("#requests > li")).to_have_count(9)
+        assert "/keystore/users" in "".join(sent)
+        assert PASSPHRASE not in "".join(sent)
+        page.get_by_role("button", name="Seal").click()
+        expect(page.locator("#opened")).to_contain_text("Nothing was sent")
+        sealed = page.get_by_label("Sealed value").input_value()
+        account = client.unlock(username, PASSPHRASE)
+        assert account.open(sealed) == page.get_by_label("Something to keep").input_value().encode()
+        assert account.classification_nodes("tag")
+
+
+def test_the_browser_opens_what_python_registered(page: Page, portal: "Portal", username: str) -> None:
+    with portal.client() as client:
+        account = client.register(username, PASSPHRASE, iterations=600_000)
+        sealed = account.seal("für dich, ☃".encode())
+    page.goto(portal.url("/try"))
+    fill(page, portal, username.swapcase(), PASSPHRASE)
+    page.get_by_role("button", name="Unlock").click()
+    expect(page.locator("#progress")).to_contain_text("Unlocked in", timeout=JOURNEY)
+    page.get_by_label("Sealed value").fill(sealed)
+    page.get_by_role("button", name="Open").click()
+    expect(page.locator("#opened")).to_contain_text("für dich, ☃")
+    page.get_by_label("Sealed value").fill(sealed.replace("Aes256Gcm.", "Aes256Gcm.AAAA"))
+    page.get_by_role("button", name="Open").click()
+    expect(page.locator("#opened")).to_contain_text("decryption failed")
+
+
+def test_a_wrong_passphrase_is_told(page: Page, portal: "Portal", username: str) -> None:
+    page.goto(portal.url("/try"))
+    fill(page, portal, username, "something else")
+    page.get_by_role("button", name="Unlock").click()
+    failure = page.locator("#failure")
+    expect(failure).to_contain_text("invalid_credentials", timeout=JOURNEY)
+    failure.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("invalid_credentials")
+
+
+def test_a_key_that_was_never_activated_is_refused(page: Page, portal: "Portal", username: str) -> None:
+    page.goto(portal.url("/try"))
+    fill(page, portal, username, PASSPHRASE)
+    page.get_by_label("Subscription key").fill(portal.inactive_subscription_key)
+    page.get_by_role("button", name="Unlock").click()
+    expect(page.locator("#failure")).to_contain_text("subscription_key_inactive", timeout=JOURNEY)
+
+
+def test_missing_fields_are_named_at_the_field(page: Page, portal: "Portal") -> None:
+    page.goto(portal.url("/try"))
+    page.get_by_role("button", name="Register").click()
+    key = page.get_by_label("Subscription key")
+    expect(key).to_be_focused()
+    expect(key).to_have_accessible_description(
+        "Begins with srk_. It stays in this page and is sent to the service alone. Enter a subscription key."
+    )
+    assert page.locator("#requests > li").count() == 0
+
+
+def test_the_inspector_explains_and_sends_nothing(page: Page, portal: "Portal") -> None:
+    page.goto(portal.url("/inspect"))
+    page.wait_for_load_state("networkidle")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    page.get_by_role("button", name="Key encryption key").click()
+    result = page.locator("#result")
+    expect(result).to_contain_text("key encryption key")
+    expect(result).to_contain_text("t5SJX8tfhQ8u9j-_6gw5-6")
+    page.get_by_label("Value").fill("none of this <b>is</b> known")
+    expect(result).to_contain_text("Nothing this inspector knows")
+    page.get_by_label("Value").fill(json.dumps({"salt": "AAAA", "iter": 1000, "length": 32, "hash": "SHA256"}))
+    expect(result).to_contain_text("1,000")
+    expect(result).to_contain_text("Too cheap to derive")
+    assert sent == []

@@ -19,12 +19,12 @@ from strongroom.backup import areas
 from strongroom.backup.archive import Manifest
 from strongroom.backup.making import back_up
 from strongroom.backup.restoring import restore
-from strongroom.server.db import Row
+from strongroom.server.db import Row, Transaction
 from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import Settings, load
 from strongroom.testing.postgres_server import PostgresServer
 
-AREAS = ("access", "keystore", "vault")
+AREAS = ("access", "keystore", "vault", "portal")
 BASE_URL = "http://127.0.0.1:8000"
 
 _numbers = itertools.count(1)
@@ -222,9 +222,41 @@ async def populated(
         tokens = {path: await service.token(path) for path in paths}
         reads = ("key_encryption_key", "passphrase_derivation_artefact", "data_encryption_keys", "keypairs")
         stored = {f"/keystore/{name}": await service.made("GET", f"/keystore/{name}", None, session) for name in reads}
+        await _developer(service)
         # From a thread, as another process would: nothing of the service's own loop takes part.
         await asyncio.to_thread(asyncio.run, made.back_up(archive))
     return Populated(made, archive, passphrase, session, vault_session, unused, spent, claimed, tokens, waiting, stored)
+
+
+DEVELOPER = (
+    (
+        "INSERT INTO developers (id, email, name, password_hash, created_at, password_changed_at, totp_last_step)"
+        " VALUES (:id, 'dev@example.org', 'Dev', 'hash', 1, 1, 0)"
+    ),
+    "INSERT INTO developer_emails VALUES ('dev@example.org', :id)",
+    "INSERT INTO memberships (provider_id, developer_id, role, created_at) VALUES (:provider, :id, 'owner', 1)",
+    "INSERT INTO recovery_codes (developer_id, code_hash) VALUES (:id, :hash)",
+    "INSERT INTO sign_ups VALUES (:hash, 'new@example.org', 'New', 'hash', 9)",
+    "INSERT INTO links VALUES (:hash, 'reset', :id, 'dev@example.org', 9)",
+    "INSERT INTO sessions VALUES (:hash, :id, :id, 'full', 'agent', 1, 1, 9)",
+    "INSERT INTO challenges VALUES (:hash, 'sign_in', :id, 9)",
+    "INSERT INTO mails VALUES (:id, :hash, 1, 0, 9)",
+)
+
+
+async def _developer(service: Running) -> None:
+    """Somebody who is signed in to the portal, with a row in every table that a restore empties."""
+    portal = service.application.portal
+    assert portal is not None
+    provider = await service.application.access.read(lambda tx: tx.one("SELECT id FROM providers"))
+    assert provider is not None
+    held = {"id": b"d" * 16, "hash": b"h" * 32, "provider": provider[0]}
+
+    async def store(tx: Transaction) -> None:
+        for statement in DEVELOPER:
+            await tx.run(statement, **{name: value for name, value in held.items() if f":{name}" in statement})
+
+    await portal.store.write(store)
 
 
 async def _external(service: Running, session: str) -> str:

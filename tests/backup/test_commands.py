@@ -19,7 +19,16 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Run a command as another process would, beside this event loop."""
-    for name in ("SECRET", "PREVIOUS_SECRET", "DATA", "ACCESS_DATABASE", "KEYSTORE_DATABASE", "VAULT_DATABASE"):
+    for name in (
+        "SECRET",
+        "PREVIOUS_SECRET",
+        "DATA",
+        "ACCESS_DATABASE",
+        "KEYSTORE_DATABASE",
+        "VAULT_DATABASE",
+        "PORTAL_DATABASE",
+        "AREAS",
+    ):
         monkeypatch.delenv(f"STRONGROOM_{name}", raising=False)
 
     async def run(*arguments: object) -> Result:
@@ -51,7 +60,7 @@ async def test_backup_beside_a_running_service_then_verify_and_restore(
     verified = await run("verify", archive, "--data", source.folder, "--json")
     assert json.loads(verified.stdout) == {
         "created_at": record["created_at"],
-        "areas": "vault, keystore, access",
+        "areas": "portal, vault, keystore, access",
         "rows": record["rows"],
         "authentic": True,
     }
@@ -135,7 +144,7 @@ async def test_what_is_wrong_is_one_line_and_exit_code_1(
     assert "cut off" in torn.stderr
     nothing = await run("verify", "--data", target.folder)
     assert (nothing.exit_code, nothing.stdout) == (1, "")
-    assert "there is no vault database" in nothing.stderr
+    assert "there is no portal database" in nothing.stderr
 
 
 async def test_an_archive_whose_secret_is_not_here_is_said_to_be_unchecked(

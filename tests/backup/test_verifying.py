@@ -30,6 +30,16 @@ BREACHES: dict[str, dict[str, str | None]] = {
         "every provider API key belongs to a provider": "UPDATE provider_api_keys SET provider_id = x'00'",
         "hashes of keys have 32 bytes": "UPDATE provider_api_keys SET key_hash = x'00'",
     },
+    "portal": {
+        "every developer has the look-up of their address": "DELETE FROM developer_emails",
+        "every look-up of an address leads to a developer": "UPDATE developer_emails SET developer_id = x'00'",
+        "every session belongs to a developer": "UPDATE sessions SET developer_id = x'00'",
+        "every passkey and every recovery code belongs to a developer": (
+            "INSERT INTO recovery_codes VALUES (x'00', x'00', 1)"
+        ),
+        "every membership belongs to a developer": "UPDATE memberships SET developer_id = x'00'",
+        "hashes have 32 bytes": "UPDATE links SET link_hash = x'00'",
+    },
     "keystore": {
         "every user has the look-up of its username": "DELETE FROM usernames WHERE canonical_username = 'ada'",
         "every look-up of a username leads to its user": "UPDATE usernames SET canonical_username = 'no' || user_id",
@@ -126,7 +136,7 @@ async def test_areas_that_do_not_belong_together_are_found(
     mixed = populated.deployment
     mixed.given["keystore_database"] = f"sqlite:{other.folder / 'keystore.sqlite'}"
     found = await findings(mixed)
-    assert "keystore: there are users of a provider that is not in access" in found
+    assert "keystore: a provider that rows belong to is not in access" in found
     assert "vault: 1 of its users belong to key store users that are not there" in found
 
 
@@ -157,7 +167,7 @@ async def test_a_snapshot_holds_nobody_up_and_does_not_move(populated: Any, logi
 async def test_a_database_that_is_not_there_is_told_and_not_made(engine: str, deployment: Callable[..., Any]) -> None:
     nothing = deployment(engine)
     nothing.folder.mkdir()
-    with pytest.raises(NotThere, match="there is no vault database"):
+    with pytest.raises(NotThere, match="there is no portal database"):
         await findings(nothing)
     assert list(nothing.folder.iterdir()) == []
 
@@ -177,7 +187,7 @@ async def test_a_newer_database_is_refused_and_an_older_one_told(populated: Any)
 async def test_an_archive_is_verified_with_and_without_its_secret(populated: Any) -> None:
     manifest, authentic = verify_archive(populated.archive, populated.deployment.secret, unheard)
     assert authentic
-    assert [area.name for area in manifest.areas] == ["vault", "keystore", "access"]
+    assert [area.name for area in manifest.areas] == ["portal", "vault", "keystore", "access"]
     for secret in (None, ServerSecret(b"o" * 32)):
         assert not verify_archive(populated.archive, secret, unheard)[1]
     content = bytearray(populated.archive.read_bytes())

@@ -30,7 +30,7 @@ from strongroom.testing.postgres_server import PostgresServer
 WRITERS = 4
 LEAST_SECONDS, MOST_SECONDS = 0.1, 0.7
 RESULT = ROOT / "bench" / "results" / "torture.json"
-AREAS = ("access", "keystore", "vault")
+AREAS = ("access", "keystore", "vault", "portal")
 
 
 @dataclass

@@ -25,7 +25,7 @@ from strongroom.backup.verifying import verify_databases
 from strongroom.server.settings import Settings, load
 from strongroom.testing.postgres_server import SUPERUSER, PostgresServer
 
-AREAS = ("access", "keystore", "vault")
+AREAS = ("access", "keystore", "vault", "portal")
 WRITERS = 4
 RESULT = ROOT / "bench" / "results" / "failover.json"
 LEAST_WRITES = 300

@@ -79,7 +79,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 async def on_postgres(tmp_path: Path, postgres: PostgresServer) -> AsyncIterator[Running]:
-    urls = {f"{area}_database": postgres.url() for area in ("access", "keystore", "vault")}
+    urls = {f"{area}_database": postgres.url() for area in ("access", "keystore", "vault", "portal")}
     async for running in run({"data": str(tmp_path / "data")} | urls):
         yield running
 
@@ -101,7 +101,9 @@ async def test_every_area_is_asked_whether_it_can_be_written(on_sqlite: Running)
     application = on_sqlite.application
     assert application.keystore is not None
     assert application.vault is not None
-    for store in (application.access, application.keystore.store, application.vault.store):
+    assert application.portal is not None
+    stores = (application.access, application.keystore.store, application.vault.store, application.portal.store)
+    for store in stores:
         store._writer.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]  # of SQLite
         assert is_unavailable(await on_sqlite.ready())
         store._writer.execute("PRAGMA query_only = OFF")  # type: ignore[attr-defined]  # of SQLite

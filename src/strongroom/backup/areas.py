@@ -9,9 +9,9 @@ from strongroom.server.secret import ServerSecret, parse
 from strongroom.server.settings import Settings
 
 # Whoever refers comes before what is referred to: a vault user was admitted by a token that the key store had taken
-# before, and both belong to a provider that was there before them. So of two snapshots the later one holds everything
-# that the earlier one speaks of.
-ORDER = ("vault", "keystore", "access")
+# before, and both, like the developers of the portal, belong to a provider that was there before them. So of two
+# snapshots the later one holds everything that the earlier one speaks of.
+ORDER = ("portal", "vault", "keystore", "access")
 
 
 def names(settings: Settings) -> list[str]:

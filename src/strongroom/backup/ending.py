@@ -5,6 +5,9 @@ What happened after the backup is not in it: a logout, a token's use. So no perm
 
 from strongroom.server.db.copying import Destination
 
+# A recovery code of the portal that was used since is good again: without them somebody who lost a second factor could
+# not come in any more.
+
 # Not below what it was, should the clock have been set back.
 _RAISE_EPOCH = """
 INSERT INTO store_meta (name, value) VALUES ('restore_epoch', :now)
@@ -21,10 +24,19 @@ _END_VAULT_TOKENS = "UPDATE admission_tokens SET expires_at = created_at WHERE u
 # Otherwise endpoint 9 would give the same token out again.
 _END_EXTERNAL_TOKENS = "DELETE FROM external_admission_tokens"
 
+# The portal mails links, and a code or a sign-in half done is good for one use like they are. Mail that was waiting has
+# been sent since, or leads nowhere now.
+_END_PORTAL_SESSIONS = "DELETE FROM sessions"
+_END_SIGN_UPS = "DELETE FROM sign_ups"
+_END_LINKS = "DELETE FROM links"
+_END_CHALLENGES = "DELETE FROM challenges"
+_END_MAILS = "DELETE FROM mails"
+
 # Expired at the time of issue: a service whose clock is behind must find them expired too.
 _ENDINGS = {
     "access": (),
     "keystore": (_END_SESSIONS, _END_KEYSTORE_TOKENS, _END_CLAIMS),
+    "portal": (_END_PORTAL_SESSIONS, _END_SIGN_UPS, _END_LINKS, _END_CHALLENGES, _END_MAILS),
     "vault": (_END_SESSIONS, _END_VAULT_TOKENS, _END_EXTERNAL_TOKENS),
 }
 

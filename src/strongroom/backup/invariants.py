@@ -100,10 +100,29 @@ SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR 
      + (SELECT count(*) FROM users WHERE length(user_id) <> 16 OR public_key = '')""",
 }
 
-OF_AREA = {"access": ACCESS, "keystore": KEYSTORE, "vault": VAULT}
+PORTAL = {
+    "every developer has the look-up of their address": """
+SELECT count(*) FROM developers d LEFT JOIN developer_emails e ON e.developer_id = d.id WHERE e.developer_id IS NULL""",
+    "every look-up of an address leads to a developer": """
+SELECT count(*) FROM developer_emails e LEFT JOIN developers d ON d.id = e.developer_id WHERE d.id IS NULL""",
+    "every session belongs to a developer": """
+SELECT count(*) FROM sessions s LEFT JOIN developers d ON d.id = s.developer_id WHERE d.id IS NULL""",
+    "every passkey and every recovery code belongs to a developer": """
+SELECT (SELECT count(*) FROM passkeys p LEFT JOIN developers d ON d.id = p.developer_id WHERE d.id IS NULL)
+     + (SELECT count(*) FROM recovery_codes c LEFT JOIN developers d ON d.id = c.developer_id WHERE d.id IS NULL)""",
+    "every membership belongs to a developer": """
+SELECT count(*) FROM memberships m LEFT JOIN developers d ON d.id = m.developer_id WHERE d.id IS NULL""",
+    "hashes have 32 bytes": """
+SELECT (SELECT count(*) FROM sessions WHERE length(token_hash) <> 32)
+     + (SELECT count(*) FROM links WHERE length(link_hash) <> 32)
+     + (SELECT count(*) FROM sign_ups WHERE length(link_hash) <> 32)""",
+}
+
+OF_AREA = {"portal": PORTAL, "access": ACCESS, "keystore": KEYSTORE, "vault": VAULT}
 
 # Across areas: what the one names, looked up in the other.
 PROVIDERS_NAMED = {
+    "portal": "SELECT DISTINCT provider_id FROM memberships",
     "keystore": "SELECT DISTINCT provider_id FROM users",
     "vault": "SELECT DISTINCT provider_id FROM users",
 }

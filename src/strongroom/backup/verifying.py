@@ -72,7 +72,7 @@ async def _across(opened: dict[str, Snapshot]) -> list[str]:
         if area in opened:
             for (provider_id,) in await opened[area].all(query):
                 if not await opened["access"].all(invariants.PROVIDER, id=provider_id):
-                    found.append(f"{area}: there are users of a provider that is not in access")
+                    found.append(f"{area}: a provider that rows belong to is not in access")
     if "vault" in opened and "keystore" in opened:
         missing = await _missing_keystore_users(opened["vault"], opened["keystore"])
         if missing:

@@ -23,15 +23,17 @@ _ENDED = (
     "passphrases that were changed, after the backup are as they were before: revoke and change them again."
 )
 _data = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
+_areas = click.option("--areas", metavar="LIST", help="The areas, as for serve. [default: STRONGROOM_AREAS, or all]")
 _quiet = click.option("--quiet", is_flag=True, help="Do not tell what is being done.")
 
 
 @click.command()
 @click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
 @_data
+@_areas
 @_quiet
 @json_option
-def backup(target: Path, data: str | None, quiet: bool, as_json: bool) -> None:
+def backup(target: Path, data: str | None, areas: str | None, quiet: bool, as_json: bool) -> None:
     """Write everything the service keeps to the new file TARGET, while it runs.
 
     The databases are those of the settings, as for `serve`. Whatever was acknowledged before the command was started
@@ -39,7 +41,7 @@ def backup(target: Path, data: str | None, quiet: bool, as_json: bool) -> None:
     """
     from strongroom.backup.making import back_up
 
-    settings = load(os.environ, {"data": data})
+    settings = load(os.environ, {"data": data, "areas": areas})
     secret = _secret(settings)
     if secret is None:
         raise Failed("there is no server secret: give the data folder of the service, or STRONGROOM_SECRET")
@@ -59,9 +61,10 @@ def backup(target: Path, data: str | None, quiet: bool, as_json: bool) -> None:
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @_data
+@_areas
 @_quiet
 @json_option
-def restore(source: Path, data: str | None, quiet: bool, as_json: bool) -> None:
+def restore(source: Path, data: str | None, areas: str | None, quiet: bool, as_json: bool) -> None:
     """Put the archive SOURCE into empty databases and end every session and admission token in it.
 
     The data folder has to hold the file `secret` of the deployment, or STRONGROOM_SECRET its value. The databases are
@@ -70,7 +73,7 @@ def restore(source: Path, data: str | None, quiet: bool, as_json: bool) -> None:
     """
     from strongroom.backup.restoring import restore as run
 
-    settings = load(os.environ, {"data": data})
+    settings = load(os.environ, {"data": data, "areas": areas})
     secret = _secret(settings)
     if secret is None:
         raise Failed("there is no server secret: put the deployment's file `secret` into the data folder first")
@@ -83,15 +86,16 @@ def restore(source: Path, data: str | None, quiet: bool, as_json: bool) -> None:
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
 @_data
+@_areas
 @_quiet
 @json_option
-def verify(source: Path | None, data: str | None, quiet: bool, as_json: bool) -> None:
+def verify(source: Path | None, data: str | None, areas: str | None, quiet: bool, as_json: bool) -> None:
     """Check the archive SOURCE without restoring it or, without SOURCE, the databases of the settings.
 
     Of an archive: is every row there and as it was written. Of databases, also while the service runs: are the files
     sound, and do the rows of all tables belong together. Exit code 1 where something is wrong.
     """
-    settings = load(os.environ, {"data": data})
+    settings = load(os.environ, {"data": data, "areas": areas})
     if source is not None:
         _verify_archive(source, _secret(settings), quiet, as_json)
         return
@@ -112,8 +116,8 @@ def _verify_archive(source: Path, secret: ServerSecret | None, quiet: bool, as_j
 
     manifest, authentic = verify_archive(source, secret, _progress(quiet))
     rows = sum(table.rows for area in manifest.areas for table in area.tables)
-    areas = ", ".join(area.name for area in manifest.areas)
-    record: dict[str, str | int | bool] = {"created_at": manifest.created_at, "areas": areas, "rows": rows}
+    held = ", ".join(area.name for area in manifest.areas)
+    record: dict[str, str | int | bool] = {"created_at": manifest.created_at, "areas": held, "rows": rows}
     _show(record | {"authentic": authentic}, as_json)
     if not authentic:
         note(

@@ -24,6 +24,9 @@ UNMARK = "DELETE FROM schema_migrations WHERE number = :number"
 HISTORY = "SELECT number, name, checksum FROM schema_migrations ORDER BY number"
 
 
+WHICH_AREAS = " (--areas or STRONGROOM_AREAS says which areas there are)"
+
+
 class NotThere(Exception):
     """There is no database where the settings say. The message names the area."""
 

@@ -15,6 +15,7 @@ from strongroom.server.db.copying import (
     MARK_LOADED,
     MARKED,
     UNMARK,
+    WHICH_AREAS,
     Column,
     Kind,
     NotThere,
@@ -69,7 +70,7 @@ class PostgresSnapshot:
                 raise
         if (HISTORY_TABLE,) not in names:
             await connection.close()
-            raise NotThere(f"there is no {area} database at the URL of {area}_database")
+            raise NotThere(f"there is no {area} database at the URL of {area}_database{WHICH_AREAS}")
         return snapshot
 
     async def history(self) -> list[tuple[int, str, str]]:

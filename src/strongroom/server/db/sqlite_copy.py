@@ -14,6 +14,7 @@ from strongroom.server.db.copying import (
     MARK_LOADED,
     MARKED,
     UNMARK,
+    WHICH_AREAS,
     Column,
     Kind,
     NotThere,
@@ -38,7 +39,7 @@ class SqliteSnapshot:
     def __init__(self, path: Path) -> None:
         # Opening would make the file: a mistyped folder should be told, not filled.
         if not path.is_file():
-            raise NotThere(f"there is no {path.stem} database at {path}")
+            raise NotThere(f"there is no {path.stem} database at {path}{WHICH_AREAS}")
         with _translated():
             self._connection = connect(path, read_only=True, checkpoints=False)
             self._connection.execute("BEGIN")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from strongroom.access import providers, sandbox, subscriptions
+from strongroom.access import usage as access_usage
 from strongroom.crypto.names import canonical_realm
 from strongroom.keystore import maintenance as keystore_maintenance
 from strongroom.keystore import session as keystore_session
@@ -35,6 +36,7 @@ from strongroom.server.principals import KeystoreSession, Provider, Service, Sub
 from strongroom.server.secret import ServerSecret, load_or_create, parse
 from strongroom.server.settings import Settings, SettingsError, is_postgres
 from strongroom.server.system import SystemApi
+from strongroom.server.usage import UsageCounter
 from strongroom.vault import admission_tokens as vault_admission_tokens
 from strongroom.vault import maintenance as vault_maintenance
 from strongroom.vault import session as vault_session
@@ -48,6 +50,7 @@ from strongroom.wire import vault as vault_wire
 from strongroom.wire.endpoint import Credential, Endpoint, NoBody
 
 PRUNE_SECONDS = 600
+STORE_USAGE_SECONDS = 10
 FIRST_PRUNE_SECONDS = 30
 WARM_PORTAL_SECONDS = 1
 PORTAL_HASHING_QUEUE = 16
@@ -84,6 +87,8 @@ class Application:
         self.secret = _secret(settings)
         self._tasks: list[asyncio.Task[None]] = []
         self._stores: list[Store] = []
+        self.usage = UsageCounter()
+        self._counted_since = self.clock.now()
         self.access = self._open("access", settings.access_database)
         self._peer: peer.Peer | None = None
         self.keystore = self._make_keystore() if "keystore" in settings.areas else None
@@ -98,6 +103,7 @@ class Application:
             public_url=settings.base_url,
             body_timeout=settings.body_timeout,
             access_log=self._access_log,
+            usage=self.usage,
         )
         self._door: Pages = CrossOrigin(door, settings.cors_origins) if settings.cors_origins else door
 
@@ -121,6 +127,7 @@ class Application:
         if self.vault is not None:
             await ensure_shipped(self.vault.store, self.clock.now())
         self._tasks.append(asyncio.create_task(self._maintain()))
+        self._tasks.append(asyncio.create_task(self._store_usage()))
         if warm and self.keystore is not None:
             self._tasks.append(asyncio.create_task(self.keystore.passphrases.warm()))
         if self.portal is not None:
@@ -134,6 +141,7 @@ class Application:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+        await self.store_usage()
         if self._peer is not None:
             await self._peer.close()
         if self.keystore is not None:
@@ -148,6 +156,18 @@ class Application:
         """The sandbox provider and its keys, made unless they are there."""
         now = self.clock.now()
         return await self.access.write(lambda tx: sandbox.ensure(tx, self.secret, now))
+
+    async def store_usage(self) -> None:
+        """Put what was counted since the last time into the access database; kept for later if it cannot answer."""
+        counts, since = self.usage.take(), self._counted_since
+        self._counted_since = self.clock.now()
+        if not counts:
+            return
+        try:
+            await self.access.write(lambda tx: access_usage.store(tx, counts, since))
+        except Unavailable as error:
+            _logger.warning("usage put off", extra={"cause": type(error.__cause__).__name__})
+            self.usage.put_back(counts)
 
     async def check(self) -> None:
         """`Unavailable` unless every database answers and takes writes."""
@@ -273,13 +293,19 @@ class Application:
 
     async def _subscription(self, key: str) -> Subscription:
         now = self.clock.now()
-        return await self.access.read(lambda tx: subscriptions.authenticate(tx, key, now))
+        found = await self.access.read(lambda tx: subscriptions.authenticate(tx, key, now))
+        hashed = subscriptions.key_hash(key)
+        if hashed is not None:
+            self.usage.subscription_key_used(hashed, now)
+        return found
 
     def _credentials(self) -> dict[Credential, Authenticate]:
         async def provider(who: Subscription | None, value: str) -> Provider:
             assert who is not None
             now = self.clock.now()
-            return await self.access.read(lambda tx: providers.authenticate(tx, who.provider_id, value, now))
+            found = await self.access.read(lambda tx: providers.authenticate(tx, who.provider_id, value, now))
+            self.usage.provider_key_used(found.provider_id, found.provider_key_id, now)
+            return found
 
         async def keystore(who: Subscription | None, value: str) -> KeystoreSession:
             assert who is not None
@@ -314,6 +340,14 @@ class Application:
         await self.close()
         await send({"type": "lifespan.shutdown.complete"})
 
+    async def _store_usage(self) -> None:
+        while True:
+            await asyncio.sleep(STORE_USAGE_SECONDS)
+            await self.store_usage()
+
+    async def _prune_usage(self, access: Store) -> int:
+        return await access_usage.prune(access, self.clock.now())
+
     async def _maintain(self) -> None:
         await asyncio.sleep(FIRST_PRUNE_SECONDS)
         while True:
@@ -323,6 +357,7 @@ class Application:
                 await _quietly(vault_maintenance.prune, self.vault)
             if self.portal is not None:
                 await _quietly(portal_maintenance.prune, self.portal)
+            await _quietly(self._prune_usage, self.access)
             await asyncio.sleep(PRUNE_SECONDS)
 
 

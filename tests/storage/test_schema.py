@@ -44,6 +44,9 @@ LOOK_UPS = {
         "subscriptions": "provider_id",
         "subscription_keys": "key_hash",
         "provider_api_keys": "key_hash",
+        "usage_spans": "provider_id",
+        "usage_refusals": "provider_id",
+        "audit_events": "subject_id",
     },
     "keystore": {"store_meta": "name", "admission_tokens": "token_hash", "usernames": "provider_id"},
     "vault": {

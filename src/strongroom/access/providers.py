@@ -31,7 +31,8 @@ UPDATE provider_api_keys SET revoked_at = :at
 WHERE provider_id = :provider_id AND id = :id AND (revoked_at IS NULL OR revoked_at > :at)
 """
 KEYS_OF = """
-SELECT id, name, hint, created_at, revoked_at FROM provider_api_keys WHERE provider_id = :provider_id ORDER BY id
+SELECT id, name, hint, created_at, revoked_at, last_used_at FROM provider_api_keys
+WHERE provider_id = :provider_id ORDER BY id
 """
 AUTHENTICATE = """
 SELECT id FROM provider_api_keys
@@ -62,6 +63,7 @@ class ProviderKeyRecord:
     hint: str
     created_at: int
     revoked_at: int | None
+    last_used_at: int | None
 
 
 async def create(tx: Transaction, name: str, now: int, login_policy: str = "any") -> bytes:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from strongroom.server import tokens
-from strongroom.server.db import Transaction
+from strongroom.server.db import Row, Transaction
 from strongroom.server.ids import new_row_id
 from strongroom.server.principals import Subscription
 from strongroom.wire.refusal import Refusal, Refused
@@ -12,8 +12,9 @@ from strongroom.wire.refusal import Refusal, Refused
 SLOTS = ("primary", "secondary")
 
 INSERT = """
-INSERT INTO subscriptions (provider_id, id, name, state, created_at, activated_at, ended_at)
-VALUES (:provider_id, :id, :name, 'submitted', :now, NULL, NULL)
+INSERT INTO subscriptions
+    (provider_id, id, name, state, created_at, activated_at, ended_at, product, approved_at, expires_at)
+VALUES (:provider_id, :id, :name, 'submitted', :now, NULL, NULL, :product, :approved_at, :expires_at)
 """
 INSERT_KEY = """
 INSERT INTO subscription_keys (key_hash, provider_id, subscription_id, slot, hint, created_at, expires_at)
@@ -21,7 +22,7 @@ VALUES (:key_hash, :provider_id, :subscription_id, :slot, :hint, :now, NULL)
 """
 ACTIVATE = """
 UPDATE subscriptions SET state = 'active', activated_at = :now
-WHERE provider_id = :provider_id AND id = :id AND state = 'submitted'
+WHERE provider_id = :provider_id AND id = :id AND state = 'submitted' AND approved_at IS NOT NULL
 """
 CANCEL = """
 UPDATE subscriptions SET state = 'cancelled', ended_at = :now
@@ -36,7 +37,7 @@ WHERE provider_id = :provider_id AND subscription_id = :id AND slot = :slot AND 
 """
 AUTHENTICATE = """
 SELECT subscriptions.provider_id, subscriptions.id, subscriptions.state, subscription_keys.expires_at,
-       providers.login_policy
+       providers.login_policy, subscriptions.expires_at
 FROM subscription_keys
 JOIN subscriptions
   ON subscriptions.provider_id = subscription_keys.provider_id AND subscriptions.id = subscription_keys.subscription_id
@@ -44,15 +45,15 @@ JOIN providers ON providers.id = subscriptions.provider_id
 WHERE subscription_keys.key_hash = :key_hash
 """
 LIST = """
-SELECT provider_id, id, name, state, created_at, activated_at, ended_at
+SELECT provider_id, id, name, state, created_at, activated_at, ended_at, product, approved_at, expires_at
 FROM subscriptions WHERE provider_id = :provider_id ORDER BY id
 """
 READ = """
-SELECT provider_id, id, name, state, created_at, activated_at, ended_at
+SELECT provider_id, id, name, state, created_at, activated_at, ended_at, product, approved_at, expires_at
 FROM subscriptions WHERE provider_id = :provider_id AND id = :id
 """
 KEYS_OF = """
-SELECT slot, hint, created_at, expires_at FROM subscription_keys
+SELECT slot, hint, created_at, expires_at, last_used_at FROM subscription_keys
 WHERE provider_id = :provider_id AND subscription_id = :id ORDER BY slot, created_at
 """
 
@@ -66,6 +67,17 @@ class SubscriptionRecord:
     created_at: int
     activated_at: int | None
     ended_at: int | None
+    product: str | None
+    """None where it was made on the command line."""
+    approved_at: int | None
+    """None while the operator's approval is missing."""
+    expires_at: int | None
+
+    def state_at(self, now: int) -> str:
+        """`submitted`, `active`, `suspended`, `cancelled` or `expired`."""
+        if self.state != "cancelled" and self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        return self.state
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +86,9 @@ class SubscriptionKeyRecord:
     hint: str
     created_at: int
     expires_at: int | None
+    """The end of the grace of a key that was regenerated; None for the key in force."""
+    last_used_at: int | None
+    """To within the time between two stores of what was counted."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -86,11 +101,31 @@ class NewSubscription:
 
 
 async def create(
-    tx: Transaction, provider_id: bytes, name: str, now: int, keys: tuple[str, str] | None = None
+    tx: Transaction,
+    provider_id: bytes,
+    name: str,
+    now: int,
+    keys: tuple[str, str] | None = None,
+    *,
+    product: str | None = None,
+    approved: bool = True,
+    expires_at: int | None = None,
 ) -> NewSubscription:
-    """A subscription in state `submitted` with its two keys, stored as their hashes."""
+    """A subscription in state `submitted` with its two keys, stored as their hashes.
+
+    Unless it is `approved`, it cannot be activated before the operator has approved it.
+    """
     subscription_id = new_row_id(now)
-    await tx.put(INSERT, provider_id=provider_id, id=subscription_id, name=name, now=now)
+    await tx.put(
+        INSERT,
+        provider_id=provider_id,
+        id=subscription_id,
+        name=name,
+        now=now,
+        product=product,
+        approved_at=now if approved else None,
+        expires_at=expires_at,
+    )
     primary, secondary = keys or (
         tokens.mint(tokens.Prefix.subscription_key),
         tokens.mint(tokens.Prefix.subscription_key),
@@ -101,7 +136,7 @@ async def create(
 
 
 async def activate(tx: Transaction, provider_id: bytes, subscription_id: bytes, now: int) -> bool:
-    """Open the subscription for use; false unless it was waiting for this."""
+    """Open the subscription for use; false unless it is approved and was waiting for this."""
     return await tx.run(ACTIVATE, provider_id=provider_id, id=subscription_id, now=now) == 1
 
 
@@ -122,12 +157,17 @@ async def regenerate(
 
 
 async def list_of(tx: Transaction, provider_id: bytes) -> list[SubscriptionRecord]:
-    return [SubscriptionRecord(*row) for row in await tx.all(LIST, provider_id=provider_id)]
+    return [record_of(row) for row in await tx.all(LIST, provider_id=provider_id)]
 
 
 async def read(tx: Transaction, provider_id: bytes, subscription_id: bytes) -> SubscriptionRecord | None:
     row = await tx.one(READ, provider_id=provider_id, id=subscription_id)
-    return None if row is None else SubscriptionRecord(*row)
+    return None if row is None else record_of(row)
+
+
+def record_of(row: Row) -> SubscriptionRecord:
+    """From the columns in the order of the record."""
+    return SubscriptionRecord(*row)
 
 
 async def keys_of(tx: Transaction, provider_id: bytes, subscription_id: bytes) -> list[SubscriptionKeyRecord]:
@@ -137,14 +177,14 @@ async def keys_of(tx: Transaction, provider_id: bytes, subscription_id: bytes) -
 
 async def authenticate(tx: Transaction, key: str, now: int) -> Subscription:
     """The subscription of a key that is known, in force and active; else a `subscription_key_...` refusal."""
-    key_hash = _key_hash(key) if len(key) == tokens.LENGTH else None
-    row = None if key_hash is None else await tx.one(AUTHENTICATE, key_hash=key_hash)
+    hashed = key_hash(key) if len(key) == tokens.LENGTH else None
+    row = None if hashed is None else await tx.one(AUTHENTICATE, key_hash=hashed)
     if row is None:
         raise Refused(Refusal.subscription_key_invalid)
-    provider_id, subscription_id, state, expires_at, login_policy = row
-    if expires_at is not None and expires_at <= now:
+    provider_id, subscription_id, state, key_expires_at, login_policy, expires_at = row
+    if key_expires_at is not None and key_expires_at <= now:
         raise Refused(Refusal.subscription_key_invalid)
-    if state != "active":
+    if state != "active" or (expires_at is not None and expires_at <= now):
         raise Refused(Refusal.subscription_key_inactive)
     return Subscription(provider_id, subscription_id, login_policy == "derived_only")
 
@@ -152,7 +192,8 @@ async def authenticate(tx: Transaction, key: str, now: int) -> Subscription:
 # Every request brings a key and there are few of them. What is kept follows from the text alone and decides nothing:
 # whether a key is in force is read each time.
 @lru_cache(maxsize=1024)
-def _key_hash(key: str) -> bytes | None:
+def key_hash(key: str) -> bytes | None:
+    """What a key is found by; None for what can be no subscription key."""
     return tokens.digest(key) if tokens.well_formed(tokens.Prefix.subscription_key, key) else None
 
 

@@ -17,6 +17,7 @@ from strongroom.server.answers import Answer, Content, Versioned
 from strongroom.server.db import Unavailable
 from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.server.principals import Subscription
+from strongroom.server.usage import UsageCounter
 from strongroom.wire.endpoint import Credential, Endpoint, NoQuery, Open
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -92,6 +93,7 @@ class Door:
         public_url: str,
         body_timeout: float = 10.0,
         access_log: AccessLog | None = None,
+        usage: UsageCounter | None = None,
     ) -> None:
         self._static: dict[str, dict[str, Route]] = {}
         self._by_prefix: dict[str, dict[str, Route]] = {}
@@ -108,6 +110,7 @@ class Door:
         self._type_prefix = public_url + self.REFUSALS
         self._body_timeout = body_timeout
         self._access_log = access_log
+        self._usage = usage
         self._common: Headers = [(b"x-content-type-options", b"nosniff"), (b"vary", b"Authorization")]
         if public_url.startswith("https://"):
             self._common.append((b"strict-transport-security", b"max-age=63072000"))
@@ -116,6 +119,7 @@ class Door:
         started = time.perf_counter()
         request_id = os.urandom(8).hex()
         route: Route | None = None
+        code: str | None = None
         extra: Headers
         try:
             headers = _headers(scope["headers"])
@@ -125,17 +129,20 @@ class Door:
             route, segment = self._route(scope)
             status, body, extra = await self._answer(route, segment, scope, headers, receive)
         except Refused as refused:
+            code = refused.refusal.code
             status, body, extra = self._problem(refused, request_id, scope)
         except Unavailable as unavailable:
             cause = unavailable.__cause__
             _logger.error(
                 "unavailable", extra={"request_id": request_id, "cause": type(cause).__name__}, exc_info=cause
             )
+            code = Refusal.unavailable.code
             status, body, extra = self._problem(Refused(Refusal.unavailable), request_id, scope)
         except ClientGone:
             return
         except Exception:
             _logger.exception("failed", extra={"request_id": request_id})
+            code = Refusal.internal_error.code
             status, body, extra = self._problem(Refused(Refusal.internal_error), request_id, scope)
         sent = [
             *extra,
@@ -148,10 +155,15 @@ class Door:
             sent.append((b"cache-control", b"no-store"))
         await send({"type": "http.response.start", "status": status, "headers": sent})
         await send({"type": "http.response.body", "body": body})
+        seconds = time.perf_counter() - started
+        if self._usage is not None:
+            caller = scope.get("strongroom.subscription")
+            if caller is not None:
+                self._usage.count(caller, code, seconds)
         if self._access_log is not None:
             path = route.endpoint.path if route else "-"
             method = route.endpoint.method if route else "-"
-            self._access_log.write(method, path, status, time.perf_counter() - started, request_id)
+            self._access_log.write(method, path, status, seconds, request_id)
 
     def _route(self, scope: Scope) -> tuple[Route, str | None]:
         """By the raw path, so that an encoded slash stays inside its segment."""
@@ -182,7 +194,7 @@ class Door:
             key = headers.get(b"service-subscription-key")
             if not key:
                 raise Refused(Refusal.subscription_key_missing)
-            who = await self._authenticate_subscription(key)
+            who = scope["strongroom.subscription"] = await self._authenticate_subscription(key)
         if not isinstance(endpoint.credential, Open):
             who = await self._authenticate[endpoint.credential](who, _authorization(headers))
         what: Any = segment

@@ -84,6 +84,26 @@ def test_a_subscription_beside_a_running_service(folder: Path, data: Data, run: 
         assert not any(key in str(listed) for key in (primary, secondary, at_once))
 
 
+def test_a_subscription_that_was_not_approved_is_approved_suspended_and_resumed(
+    folder: Path, data: Data, run: Run
+) -> None:
+    with Service(folder=folder) as service:
+        data("admin", "provider", "create", "acme")
+        provider_key = data("admin", "provider-key", "create", "acme")["provider_api_key"]
+        made = data("admin", "subscription", "create", "acme", "--needs-approval")
+        assert run("admin", "subscription", "activate", "acme", made["id"]).exit_code == 1
+        data("admin", "subscription", "approve", "acme", made["id"])
+        assert run("admin", "subscription", "approve", "acme", made["id"]).exit_code == 1
+        assert run("admin", "subscription", "suspend", "acme", made["id"]).exit_code == 1
+        data("admin", "subscription", "activate", "acme", made["id"])
+        assert ask(service, made["subscription_key"], provider_key) == "ok"
+        assert data("admin", "subscription", "suspend", "acme", made["id"])["state"] == "suspended"
+        assert ask(service, made["subscription_key"], provider_key) == "subscription_key_inactive"
+        assert data("admin", "subscription", "resume", "acme", made["id"])["state"] == "active"
+        assert ask(service, made["subscription_key"], provider_key) == "ok"
+        assert run("admin", "subscription", "resume", "acme", made["id"]).exit_code == 1
+
+
 def test_provider_keys(folder: Path, data: Data, run: Run) -> None:
     with Service(folder=folder) as service:
         key = data("admin", "provider-key", "create", "sandbox", "--name", "next")["provider_api_key"]

@@ -1,40 +1,48 @@
 """`strongroom admin subscription`: who may call at all, by a primary and a secondary key."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 import click
 
-from strongroom.access import subscriptions
+from strongroom.access import subscription_states, subscriptions
 from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
+from strongroom.server import audit
 from strongroom.server.db import Store, Transaction
 from strongroom.server.ids import to_text
 from strongroom.server.settings import seconds
+
+_Act: TypeAlias = Callable[[Transaction, bytes, bytes, int], Awaitable[bool]]
 
 _INACTIVE = "The keys open nothing until: strongroom admin subscription activate"
 
 
 @click.group()
 def subscription() -> None:
-    """Subscriptions of a provider and their two keys: create, list, activate, regenerate, cancel."""
+    """Subscriptions of a provider and their two keys: create, approve, activate, regenerate, suspend, cancel."""
 
 
 @subscription.command()
 @click.argument("provider", callback=name_argument)
 @click.option("--name", default="subscription", show_default=True, callback=name_argument, help="What to call it.")
 @click.option("--activate", "at_once", is_flag=True, help="Activate it at once.")
+@click.option("--needs-approval", is_flag=True, help="Keep it from being activated until `approve`.")
 @data_option
 @json_option
-def create(provider: str, name: str, at_once: bool, data: str | None, as_json: bool) -> None:
+def create(provider: str, name: str, at_once: bool, needs_approval: bool, data: str | None, as_json: bool) -> None:
     """Create a subscription for PROVIDER; both keys are printed this once."""
+    if at_once and needs_approval:
+        raise click.UsageError("--activate and --needs-approval exclude each other")
 
     async def work(store: Store, now: int) -> subscriptions.NewSubscription:
         async def make(tx: Transaction) -> subscriptions.NewSubscription:
             owner = await provider_id(tx, provider)
-            new = await subscriptions.create(tx, owner, name, now)
+            new = await subscriptions.create(tx, owner, name, now, approved=not needs_approval)
             if at_once:
                 await subscriptions.activate(tx, owner, new.id, now)
+            await audit.record(tx, owner, "subscription_created", now, object_id=new.id, detail=name)
             return new
 
         return await store.write(make)
@@ -62,7 +70,7 @@ def list_of(provider: str, data: str | None, as_json: bool) -> None:
         async def find(tx: Transaction) -> list[dict[str, Any]]:
             owner = await provider_id(tx, provider)
             return [
-                _record(record, await subscriptions.keys_of(tx, owner, record.id))
+                _record(record, await subscriptions.keys_of(tx, owner, record.id), now)
                 for record in await subscriptions.list_of(tx, owner)
             ]
 
@@ -77,21 +85,25 @@ def list_of(provider: str, data: str | None, as_json: bool) -> None:
 
 
 def _record(
-    record: subscriptions.SubscriptionRecord, keys: list[subscriptions.SubscriptionKeyRecord]
+    record: subscriptions.SubscriptionRecord, keys: list[subscriptions.SubscriptionKeyRecord], now: int
 ) -> dict[str, Any]:
     return {
         "id": to_text(record.id),
         "name": record.name,
-        "state": record.state,
+        "state": record.state_at(now),
+        "product": record.product,
+        "approved_at": time_text(record.approved_at),
         "created_at": time_text(record.created_at),
         "activated_at": time_text(record.activated_at),
         "ended_at": time_text(record.ended_at),
+        "expires_at": time_text(record.expires_at),
         "keys": [
             {
                 "slot": key.slot,
                 "hint": key.hint,
                 "created_at": time_text(key.created_at),
                 "expires_at": time_text(key.expires_at),
+                "last_used_at": time_text(key.last_used_at),
             }
             for key in keys
         ],
@@ -114,12 +126,64 @@ def activate(provider: str, subscription_id: bytes, data: str | None, as_json: b
         async def change(tx: Transaction) -> None:
             owner = await provider_id(tx, provider)
             if not await subscriptions.activate(tx, owner, subscription_id, now):
-                raise Failed("the provider has no such subscription that waits to be activated")
+                raise Failed("the provider has no such subscription that is approved and waits to be activated")
+            await audit.record(tx, owner, "subscription_activated", now, object_id=subscription_id)
 
         await store.write(change)
 
     in_store(data, "access", work)
     show({"id": to_text(subscription_id), "state": "active"}, as_json, "activated")
+
+
+def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, action: str, otherwise: str) -> None:
+    """Run one change of a state, note it, and fail with `otherwise` where there was nothing to change."""
+
+    async def work(store: Store, now: int) -> None:
+        async def change(tx: Transaction) -> None:
+            owner = await provider_id(tx, provider)
+            if not await act(tx, owner, subscription_id, now):
+                raise Failed(otherwise)
+            await audit.record(tx, owner, action, now, object_id=subscription_id)
+
+        await store.write(change)
+
+    in_store(data, "access", work)
+
+
+@subscription.command()
+@click.argument("provider", callback=name_argument)
+@click.argument("subscription_id", metavar="ID", callback=id_argument)
+@data_option
+@json_option
+def approve(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
+    """Approve the subscription ID of PROVIDER, so that its developer can activate it."""
+    otherwise = "the provider has no such subscription that waits for approval"
+    _change(data, provider, subscription_id, subscription_states.approve, "subscription_approved", otherwise)
+    show({"id": to_text(subscription_id), "state": "submitted"}, as_json, "approved")
+
+
+@subscription.command()
+@click.argument("provider", callback=name_argument)
+@click.argument("subscription_id", metavar="ID", callback=id_argument)
+@data_option
+@json_option
+def suspend(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
+    """Refuse the keys of the active subscription ID of PROVIDER until it is resumed."""
+    otherwise = "the provider has no such subscription that is active"
+    _change(data, provider, subscription_id, subscription_states.suspend, "subscription_suspended", otherwise)
+    show({"id": to_text(subscription_id), "state": "suspended"}, as_json, "suspended")
+
+
+@subscription.command()
+@click.argument("provider", callback=name_argument)
+@click.argument("subscription_id", metavar="ID", callback=id_argument)
+@data_option
+@json_option
+def resume(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
+    """End the suspension of the subscription ID of PROVIDER."""
+    otherwise = "the provider has no such subscription that is suspended"
+    _change(data, provider, subscription_id, subscription_states.resume, "subscription_resumed", otherwise)
+    show({"id": to_text(subscription_id), "state": "active"}, as_json, "resumed")
 
 
 @subscription.command()
@@ -139,6 +203,7 @@ def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, dat
             record = await subscriptions.read(tx, owner, subscription_id)
             if record is None or record.state == "cancelled":
                 raise Failed("the provider has no such subscription in force")
+            await audit.record(tx, owner, "key_regenerated", now, object_id=subscription_id, detail=slot)
             return await subscriptions.regenerate(tx, owner, subscription_id, slot, now, span)
 
         return await store.write(change)
@@ -161,6 +226,7 @@ def cancel(provider: str, subscription_id: bytes, data: str | None, as_json: boo
             owner = await provider_id(tx, provider)
             if not await subscriptions.cancel(tx, owner, subscription_id, now):
                 raise Failed("the provider has no such subscription in force")
+            await audit.record(tx, owner, "subscription_cancelled", now, object_id=subscription_id)
 
         await store.write(change)
 

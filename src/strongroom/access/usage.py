@@ -1,0 +1,155 @@
+"""Usage per subscription in spans of a minute, an hour and a day, and when each key was last used."""
+
+from dataclasses import dataclass, field
+
+from strongroom.server.clock import DAY, HOUR, MINUTE
+from strongroom.server.db import Store, Transaction, Value
+from strongroom.server.usage import Counts
+
+KEPT = {MINUTE: DAY, HOUR: 15 * DAY, DAY: 400 * DAY}
+"""Width of a span and how long it is kept, in milliseconds."""
+
+ADD = """
+INSERT INTO usage_spans (provider_id, subscription_id, width, starts_at, calls, microseconds, within_5_ms, within_20_ms,
+    within_100_ms, within_500_ms, slower)
+VALUES (:provider_id, :subscription_id, :width, :starts_at, :calls, :microseconds, :within_5_ms, :within_20_ms,
+    :within_100_ms, :within_500_ms, :slower)
+ON CONFLICT (provider_id, subscription_id, width, starts_at) DO UPDATE SET
+    calls = usage_spans.calls + excluded.calls,
+    microseconds = usage_spans.microseconds + excluded.microseconds,
+    within_5_ms = usage_spans.within_5_ms + excluded.within_5_ms,
+    within_20_ms = usage_spans.within_20_ms + excluded.within_20_ms,
+    within_100_ms = usage_spans.within_100_ms + excluded.within_100_ms,
+    within_500_ms = usage_spans.within_500_ms + excluded.within_500_ms,
+    slower = usage_spans.slower + excluded.slower
+"""
+ADD_REFUSALS = """
+INSERT INTO usage_refusals (provider_id, subscription_id, width, starts_at, code, calls)
+VALUES (:provider_id, :subscription_id, :width, :starts_at, :code, :calls)
+ON CONFLICT (provider_id, subscription_id, width, starts_at, code) DO UPDATE SET
+    calls = usage_refusals.calls + excluded.calls
+"""
+SUBSCRIPTION_KEY_USED = """
+UPDATE subscription_keys SET last_used_at = :at
+WHERE key_hash = :key_hash AND (last_used_at IS NULL OR last_used_at < :at)
+"""
+PROVIDER_KEY_USED = """
+UPDATE provider_api_keys SET last_used_at = :at
+WHERE provider_id = :provider_id AND id = :id AND (last_used_at IS NULL OR last_used_at < :at)
+"""
+READ = """
+SELECT starts_at, calls, microseconds, within_5_ms, within_20_ms, within_100_ms, within_500_ms, slower
+FROM usage_spans
+WHERE provider_id = :provider_id AND subscription_id = :subscription_id AND width = :width AND starts_at >= :since
+ORDER BY starts_at
+"""
+READ_REFUSALS = """
+SELECT starts_at, code, calls FROM usage_refusals
+WHERE provider_id = :provider_id AND subscription_id = :subscription_id AND width = :width AND starts_at >= :since
+"""
+CALLS_OF = """
+SELECT subscription_id, sum(calls) FROM usage_spans
+WHERE provider_id = :provider_id AND width = :width AND starts_at >= :since GROUP BY subscription_id
+"""
+PRUNE = """
+DELETE FROM usage_spans WHERE (provider_id, subscription_id, width, starts_at) IN (
+    SELECT provider_id, subscription_id, width, starts_at FROM usage_spans
+    WHERE width = :width AND starts_at < :before LIMIT :limit
+)
+"""
+PRUNE_REFUSALS = """
+DELETE FROM usage_refusals WHERE (provider_id, subscription_id, width, starts_at, code) IN (
+    SELECT provider_id, subscription_id, width, starts_at, code FROM usage_refusals
+    WHERE width = :width AND starts_at < :before LIMIT :limit
+)
+"""
+BATCH = 500
+
+
+@dataclass(slots=True)
+class Span:
+    """The calls of one subscription that were answered within one span of time."""
+
+    starts_at: int
+    calls: int
+    microseconds: int
+    """All of them together."""
+    within: tuple[int, ...]
+    """Calls by how long they took: to 5, 20, 100 and 500 milliseconds, and slower."""
+    refused: dict[str, int] = field(default_factory=dict)
+    """Refused calls by the code of the refusal."""
+
+
+async def store(tx: Transaction, counts: Counts, at: int) -> None:
+    """Add what was counted to the spans that hold the time `at`; other processes may add to the same ones."""
+    # In one order everywhere, so that two processes on one server do not wait for each other.
+    for subscription_id, tally in sorted(counts.tallies.items(), key=lambda item: item[0]):
+        within_5, within_20, within_100, within_500, slower = tally.within
+        for width in KEPT:
+            starts_at = at - at % width
+            await tx.put(
+                ADD,
+                provider_id=tally.provider_id,
+                subscription_id=subscription_id,
+                width=width,
+                starts_at=starts_at,
+                calls=tally.calls,
+                microseconds=int(tally.seconds * 1_000_000),
+                within_5_ms=within_5,
+                within_20_ms=within_20,
+                within_100_ms=within_100,
+                within_500_ms=within_500,
+                slower=slower,
+            )
+            for code, calls in sorted(tally.refused.items()):
+                await tx.put(
+                    ADD_REFUSALS,
+                    provider_id=tally.provider_id,
+                    subscription_id=subscription_id,
+                    width=width,
+                    starts_at=starts_at,
+                    code=code,
+                    calls=calls,
+                )
+    for key_hash, used_at in sorted(counts.subscription_keys.items()):
+        await tx.put(SUBSCRIPTION_KEY_USED, key_hash=key_hash, at=used_at)
+    for (provider_id, key_id), used_at in sorted(counts.provider_keys.items()):
+        await tx.put(PROVIDER_KEY_USED, provider_id=provider_id, id=key_id, at=used_at)
+
+
+async def read(tx: Transaction, provider_id: bytes, subscription_id: bytes, width: int, since: int) -> list[Span]:
+    """The spans of one width that began at `since` or later and saw a call, oldest first."""
+    values: dict[str, Value] = {
+        "provider_id": provider_id,
+        "subscription_id": subscription_id,
+        "width": width,
+        "since": since,
+    }
+    spans = [Span(row[0], row[1], row[2], tuple(row[3:])) for row in await tx.all(READ, **values)]
+    by_start = {span.starts_at: span for span in spans}
+    for starts_at, code, calls in await tx.all(READ_REFUSALS, **values):
+        if starts_at in by_start:  # another process may have added between the two statements
+            by_start[starts_at].refused[code] = calls
+    return spans
+
+
+async def calls_of(tx: Transaction, provider_id: bytes, width: int, since: int) -> dict[bytes, int]:
+    """How many calls each subscription of a provider made in the spans of one width since a time."""
+    rows = await tx.all(CALLS_OF, provider_id=provider_id, width=width, since=since)
+    return {row[0]: int(row[1]) for row in rows}
+
+
+async def prune(access: Store, now: int) -> int:
+    """Forget spans that are older than is kept of their width, in small transactions; how many rows."""
+
+    async def some(tx: Transaction) -> int:
+        rows = 0
+        for width, kept in KEPT.items():
+            for statement in (PRUNE, PRUNE_REFUSALS):
+                rows += await tx.run(statement, width=width, before=now - kept, limit=BATCH)
+        return rows
+
+    total = 0
+    while pruned := await access.write(some):
+        total += pruned
+    return total

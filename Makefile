@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: help demo serve test check tests browser screenshots torture failover lock docs clean
+.PHONY: help demo serve test check tests browser screenshots torture failover lock docs clean bench bench-full
 
 help:            ## What there is to make
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,12 @@ torture: $(VENV)/.dev     ## Kill the service and PostgreSQL under load, again a
 
 failover: $(VENV)/.dev    ## Kill a PostgreSQL primary under load and promote its standby
 	$(BIN)/python -m tests.torture.failover
+
+bench: $(VENV)/.dev       ## Ratios to the floor, on both engines, in a few minutes; see docs/performance.md
+	$(BIN)/python -m bench
+
+bench-full: $(VENV)/.dev  ## The same with one million users and more rounds: hours, and 20 GB of disk
+	$(BIN)/python -m bench --full
 
 docs: $(VENV)/.dev        ## Write the generated pages: api.md, settings.md, refusals.md
 	$(BIN)/python -m strongroom.server.pages docs

@@ -6,6 +6,7 @@ from typing import Any
 from bench import processes
 from bench.compare import ROUNDS, Comparison, Side, alone, compare
 from bench.engines import ENGINES, copied, deployment
+from bench.machine import flush_milliseconds
 from bench.processes import Server
 from bench.requests import Plan
 from bench.seed import Seeded
@@ -14,6 +15,7 @@ USERS = 2_000
 FLOOR_TOLERANCE = 0.07
 MOST_SPREAD = 5.0
 SHARED_COMMITS = 8.0
+SLOW_FLUSH_MS = 1.0
 BARE_ARGON2 = 0.90
 
 _READ, _WRITE, _POSTGRES = 0.85, 0.80, 0.75
@@ -77,7 +79,10 @@ def _shared_commits(stack: ExitStack, seeded: Seeded, server: Server, rounds: in
         **comparison.as_json(),
         "plan": "write, of one commit each",
         "target": SHARED_COMMITS,
-        "verdict": verdict(comparison.throughput >= SHARED_COMMITS, True),
+        # Where the disk flushes at once there is little to share; the target is for one that does not.
+        "verdict": verdict(comparison.throughput >= SHARED_COMMITS, True)
+        if flush_milliseconds(seeded.folder) >= SLOW_FLUSH_MS
+        else "flush below 1 ms",
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from strongroom.crypto import compat, errors
+from strongroom.crypto.artefacts import read_artefacts
 from strongroom.crypto.derivation import derive, parse_derivation_artefacts
 from strongroom.crypto.formats import Mode
 from strongroom.crypto.inspection import explain
@@ -23,6 +24,7 @@ from strongroom.crypto.verification import check_verification
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors"
 INTEROP = json.loads((VECTORS / "interop.json").read_text("utf-8"))["vectors"]
+ARTEFACTS = json.loads((VECTORS / "artefacts.json").read_text("utf-8"))["vectors"]
 STRICT = json.loads((VECTORS / "strict.json").read_text("utf-8"))
 ACCOUNT = STRICT["account"]["acct"]
 ANY_ACCOUNT = "A" * 22
@@ -31,6 +33,17 @@ Vector = dict[str, Any]
 
 def _bytes(text: str) -> bytes:
     return base64.b64decode(text.replace("-", "+").replace("_", "/"))
+
+
+@pytest.mark.parametrize("vector", ARTEFACTS, ids=lambda vector: vector["id"])
+def test_artefacts_as_general_writers_spell_them(vector: Vector) -> None:
+    if vector["kind"] == "derivation":
+        read = parse_derivation_artefacts(vector["artefacts"], Mode.COMPAT)
+        assert read.salt == _bytes(vector["salt"])
+        assert (read.iter, read.length, read.hash) == (vector["iter"], vector["length"], vector["hash"])
+    else:
+        fields, _ = read_artefacts(_bytes(vector["artefacts"]), Mode.COMPAT)
+        assert fields == {"iv": _bytes(vector["iv"]), "at": _bytes(vector["at"]), "ad": vector["ad"]}
 
 
 def _account(vector: Vector) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from strongroom import RollbackDetected, StateFileUnreadable, Strongroom, UnlockRefused
+from strongroom import ConfigurationRefused, RollbackDetected, StateFileUnreadable, Strongroom, UnlockRefused
 from strongroom.client.pins import Pins, PinStore
 
 if TYPE_CHECKING:
@@ -185,3 +185,13 @@ def test_a_wrong_passphrase_writes_no_state(tmp_path: Path, settled: "Peer", con
     with connect(settled, state_dir=tmp_path) as service, pytest.raises(UnlockRefused):
         service.unlock("Ada", "another")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_account_known_as_ours_is_not_asked_for_in_compat(tmp_path: Path, settled: "Peer", connect: Connect) -> None:
+    """Compat sends the passphrase itself; with an account of this client that helps nobody but the service."""
+    with connect(settled, state_dir=tmp_path) as service:
+        service.unlock("Ada", PASSPHRASE)
+        settled.seen.clear()
+        with pytest.raises(ConfigurationRefused):
+            service.unlock("Ada", PASSPHRASE, compat=True)
+    assert settled.seen == []

@@ -65,10 +65,11 @@ class Driver:
                         intake.take(chunk)
                 return intake.reply(time.perf_counter() - started)
         except TimeoutError:
-            raise ServiceUnavailable(DEADLINE) from None
+            reason = DEADLINE
         except httpx.HTTPError:
-            # `from None`: the library's exception carries the request and with it the credentials.
-            raise ServiceUnavailable(UNREACHABLE) from None
+            reason = UNREACHABLE
+        # Outside the handler: as context the library's exception would keep the request and its credentials alive.
+        raise ServiceUnavailable(reason)
 
     async def close(self) -> None:
         await self._client.aclose()

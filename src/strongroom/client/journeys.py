@@ -11,6 +11,7 @@ from strongroom.client.calls import PlainCalls
 from strongroom.client.connection import Connection, is_presentable, presentable
 from strongroom.client.conversation import Conversation, Work
 from strongroom.client.errors import (
+    ConfigurationRefused,
     InvalidCredentials,
     ProtocolViolation,
     RegistrationIncomplete,
@@ -192,6 +193,9 @@ def unlock(
     reporter = Reporter(progress or connection.progress)
     store = PinStore(connection.state_dir, connection.realm, username)
     known: Pins | None = yield Work(store.load)
+    if compat and known is not None and known.bound:
+        # Such an account never opens this way, and asking would tell the service the passphrase.
+        raise ConfigurationRefused("this machine knows the account as one of this client: unlock it without compat")
     exact = compat and account_secret is None
     secret = Secret(exact_passphrase(passphrase) if exact else passphrase_for_pdk(passphrase, account_secret))
     if compat:

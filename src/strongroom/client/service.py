@@ -75,7 +75,8 @@ class ServiceMethods(Generic[A]):
 
         `UnlockRefused` for a wrong passphrase and for changed keys alike, `RegistrationIncomplete` where `register`
         has to be called again, `RollbackDetected` where this machine has seen a later state. `compat` opens accounts
-        that other ports wrote and sends the passphrase itself, as they do: only then can the service learn it.
+        that other ports wrote and sends the passphrase itself, as they do: only then can the service learn it
+        (`ConfigurationRefused`, and nothing sent, for an account that this machine knows better).
         """
         opened = yield from journeys.unlock(
             self._connection,

@@ -61,8 +61,9 @@ class Driver:
                         self._deadline.left()
                 return intake.reply(time.perf_counter() - started)
         except httpx.HTTPError:
-            # `from None`: the library's exception carries the request and with it the credentials.
-            raise ServiceUnavailable(UNREACHABLE) from None
+            reason = UNREACHABLE
+        # Outside the handler: as context the library's exception would keep the request and its credentials alive.
+        raise ServiceUnavailable(reason)
 
     def close(self) -> None:
         self._client.close()

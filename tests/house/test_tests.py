@@ -6,7 +6,7 @@ from collections.abc import Iterator
 Tests = dict[str, ast.Module]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-RAISING = {"raises", "warns", "fail"}
+RAISING = {"raises", "warns", "fail", "expect"}  # the last one is the browser's
 
 
 def functions(tree: ast.Module) -> Iterator[Function]:

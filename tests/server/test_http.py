@@ -174,6 +174,7 @@ async def test_an_answer_that_nobody_takes_ends_the_connection(
         client.connect(address)
         client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 60)
         await asyncio.wait_for(lost.wait(), 4)
+    assert lost.is_set()
 
 
 async def test_an_answer_that_is_taken_slowly_arrives(

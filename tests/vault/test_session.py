@@ -224,7 +224,7 @@ async def test_strings_from_before_a_restore_are_refused(world: "World", used: b
     if used:
         await world.authenticate(text)
     world.clock.move(1)
-    await world.run("INSERT INTO store_meta VALUES ('restore_epoch', :now)", now=world.clock.now())
+    await world.run("UPDATE store_meta SET value = :now WHERE name = 'restore_epoch'", now=world.clock.now())
     assert await world.refused(world.authenticate(text)) is Refusal.session_invalid
     await world.authenticate(await world.log_in("ada"))
 

@@ -54,7 +54,7 @@ class Operation:
     """One endpoint, as its page shows it."""
 
     id: str
-    tag: str
+    group: str
     method: str
     path: str
     summary: str
@@ -100,7 +100,7 @@ class Reference:
 
     def by_tag(self) -> list[tuple[str, list[Operation]]]:
         """The operations under the title of their area."""
-        return [(title, [o for o in self.operations if o.tag == tag]) for tag, title in TITLES.items()]
+        return [(title, [o for o in self.operations if o.group == group]) for group, title in TITLES.items()]
 
     def answering(self, code: str) -> list[Operation]:
         """The operations that can answer this refusal."""
@@ -127,7 +127,7 @@ class Reference:
         response = answer.get("application/json", {}).get("schema")
         return Operation(
             id=given["operationId"],
-            tag=given["tags"][0],
+            group=given["tags"][0],
             method=method,
             path=path,
             summary=given["summary"],

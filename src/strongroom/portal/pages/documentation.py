@@ -54,7 +54,7 @@ async def endpoint(visit: Visit) -> Response:
     return visit.page(
         "docs/endpoint.html",
         operation=operation,
-        area=TITLES[operation.tag],
+        area=TITLES[operation.group],
         curl=examples.curl(known, operation),
         python=examples.python(known, operation),
         request_example=examples.body(known, operation.request_schema),

@@ -23,6 +23,9 @@ def even_block(lines: list[str], *, folded: bool, chomping: str, indent: str | N
     margin = int(indent) if indent else _indentation(lines[0])
     if margin < 1 or any(line[:margin].strip(" ") or not line[margin:].strip(" ") for line in lines):
         raise MalformedArtefacts
+    # Folding keeps the line ends around a line that is indented further: joining it with a space would be misreading.
+    if len(lines) > 1 and any(line[margin] == " " for line in lines):
+        raise MalformedArtefacts
     text = (" " if folded else "\n").join(line[margin:] for line in lines)
     return text if chomping == "-" else text + "\n"
 

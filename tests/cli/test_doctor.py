@@ -49,6 +49,7 @@ def test_a_sound_folder(examine: Examine, folder: Path) -> None:
     assert code == 0
     for check in ("data folder", "server secret", "access database", "keystore database", "vault database"):
         assert verdicts[check] == "ok"
+    assert verdicts["portal database"] == "skipped"  # this folder was never served with a portal
 
 
 def test_a_service(examine: Examine, sandbox: dict[str, str]) -> None:
@@ -89,8 +90,8 @@ def test_a_torn_secret(run: Callable[..., Any], folder: Path) -> None:
 
 def test_a_missing_secret_is_a_warning(examine: Examine, folder: Path) -> None:
     (folder / "secret").unlink()
-    assert examine("--data", str(folder)) == (0, examine("--data", str(folder))[1])
-    assert examine("--data", str(folder))[1]["server secret"] == "warning"
+    code, verdicts = examine("--data", str(folder))
+    assert (code, verdicts["server secret"]) == (0, "warning")
 
 
 def test_a_damaged_database(examine: Examine, folder: Path) -> None:
@@ -100,6 +101,12 @@ def test_a_damaged_database(examine: Examine, folder: Path) -> None:
     path.write_bytes(content)
     code, verdicts = examine("--data", str(folder))
     assert (code, verdicts["keystore database"], verdicts["vault database"]) == (1, "failed", "ok")
+
+
+def test_the_portals_database_is_looked_at(examine: Examine, folder: Path) -> None:
+    (folder / "portal.sqlite").write_bytes(os.urandom(4096))
+    code, verdicts = examine("--data", str(folder))
+    assert (code, verdicts["portal database"]) == (1, "failed")
 
 
 def test_a_database_elsewhere(run: Callable[..., Any], examine: Examine, folder: Path, tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ def test_the_curl_line_works_when_pasted(serve: Callable[..., Any], tmp_path: Pa
         (("--workers", "2"), {}, "SQLite has one writer"),
         ((), {"STRONGROOM_SECRET": "5ecre7"}, "64 hexadecimal digits"),
         (("--vault-database", "postgresql://me:5ecre7@127.0.0.1/x"), {}, "STRONGROOM_VAULT_DATABASE"),
+        (("--portal-database", "postgresql://me:5ecre7@127.0.0.1/x"), {}, "STRONGROOM_PORTAL_DATABASE"),
         (("--access-database", "postgresql://127.0.0.1/x?password=5ecre7"), {}, "STRONGROOM_ACCESS_DATABASE"),
     ],
 )

@@ -17,7 +17,7 @@ _ONE_PROCESS = (
     "--workers above 1 is refused: the databases are SQLite files, SQLite has one writer, "
     "so one process serves a data folder"
 )
-_DATABASES = ("access_database", "keystore_database", "vault_database")
+_DATABASES = tuple(name for name in meanings() if name.endswith("_database"))
 # Whoever tries the service out with many requests at once should meet the service, not its queue.
 _SANDBOX_LIMITS = {"hashing_queue": "4096", "connections": "4096"}
 

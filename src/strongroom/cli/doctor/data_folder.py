@@ -12,9 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from strongroom.cli.doctor.finding import Finding, Verdict, judge
-from strongroom.server.settings import SettingsError, environment_name
+from strongroom.server.settings import AREAS, SettingsError, environment_name
 
-_AREAS = ("access", "keystore", "vault")
 _MIGRATES = "the next start brings the schema up to date"
 _ENOUGH_BYTES = 256 * 1024 * 1024
 _CLOCK_TOLERANCE_SECONDS = 120
@@ -26,7 +25,7 @@ def findings(folder: Path) -> Iterable[Finding]:
         return
     yield _private("data folder", folder, 0o700)
     yield from _secret(folder / "secret")
-    for area in _AREAS:
+    for area in ("access", *AREAS):
         setting = os.environ.get(environment_name(f"{area}_database"))
         yield _elsewhere(area, setting) if setting else _database(area, folder / f"{area}.sqlite")
     free = shutil.disk_usage(folder).free

@@ -114,27 +114,6 @@ def _hints(keys: list[dict[str, Any]]) -> str:
     return ", ".join(f"{key['slot']} {key['hint']}" for key in keys if key["expires_at"] is None)
 
 
-@subscription.command()
-@click.argument("provider", callback=name_argument)
-@click.argument("subscription_id", metavar="ID", callback=id_argument)
-@data_option
-@json_option
-def activate(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
-    """Open the subscription ID of PROVIDER for use."""
-
-    async def work(store: Store, now: int) -> None:
-        async def change(tx: Transaction) -> None:
-            owner = await provider_id(tx, provider)
-            if not await subscriptions.activate(tx, owner, subscription_id, now):
-                raise Failed("the provider has no such subscription that is approved and waits to be activated")
-            await audit.record(tx, owner, "subscription_activated", now, object_id=subscription_id)
-
-        await store.write(change)
-
-    in_store(data, "access", work)
-    show({"id": to_text(subscription_id), "state": "active"}, as_json, "activated")
-
-
 def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, action: str, otherwise: str) -> None:
     """Run one change of a state, note it, and fail with `otherwise` where there was nothing to change."""
 
@@ -148,6 +127,18 @@ def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, 
         await store.write(change)
 
     in_store(data, "access", work)
+
+
+@subscription.command()
+@click.argument("provider", callback=name_argument)
+@click.argument("subscription_id", metavar="ID", callback=id_argument)
+@data_option
+@json_option
+def activate(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
+    """Open the subscription ID of PROVIDER for use."""
+    otherwise = "the provider has no such subscription that is approved and waits to be activated"
+    _change(data, provider, subscription_id, subscriptions.activate, "subscription_activated", otherwise)
+    show({"id": to_text(subscription_id), "state": "active"}, as_json, "activated")
 
 
 @subscription.command()
@@ -220,15 +211,6 @@ def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, dat
 @json_option
 def cancel(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
     """End the subscription ID of PROVIDER and both its keys for good."""
-
-    async def work(store: Store, now: int) -> None:
-        async def change(tx: Transaction) -> None:
-            owner = await provider_id(tx, provider)
-            if not await subscriptions.cancel(tx, owner, subscription_id, now):
-                raise Failed("the provider has no such subscription in force")
-            await audit.record(tx, owner, "subscription_cancelled", now, object_id=subscription_id)
-
-        await store.write(change)
-
-    in_store(data, "access", work)
+    otherwise = "the provider has no such subscription in force"
+    _change(data, provider, subscription_id, subscriptions.cancel, "subscription_cancelled", otherwise)
     show({"id": to_text(subscription_id), "state": "cancelled"}, as_json, "cancelled")

@@ -4,6 +4,8 @@ import hashlib
 import re
 from functools import lru_cache
 
+import msgspec
+
 from strongroom.server import ids
 from strongroom.server.db import Row, Transaction, Value
 from strongroom.vault import images
@@ -98,16 +100,9 @@ async def read(vault: Vault, node_id: str) -> PlacedClassificationNode:
     row = await vault.store.read(find)
     if row is None:
         raise Refused(Refusal.not_found)
-    identifier, background_color, description, image_id, label, name, ordinal, scheme, parent_id = row
+    *columns, parent_id = row
     return PlacedClassificationNode(
-        id=ids.to_text(identifier),
-        background_color=background_color,
-        description=description,
-        image=images.url(vault.public_url, image_id),
-        label=label,
-        name=name,
-        ordinal=ordinal,
-        scheme=scheme.decode(),
+        **msgspec.structs.asdict(_node(vault.public_url, tuple(columns))),
         parent_id=None if parent_id is None else ids.to_text(parent_id),
     )
 

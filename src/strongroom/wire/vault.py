@@ -57,17 +57,9 @@ class ClassificationNodesResponse(Record, frozen=True):
     meta: PagingMeta
 
 
-class PlacedClassificationNode(Record, frozen=True):
+class PlacedClassificationNode(ClassificationNode, frozen=True):
     """A node with its place in the tree of its scheme."""
 
-    id: str
-    background_color: str | None
-    description: str | None
-    image: str
-    label: str
-    name: str
-    ordinal: int
-    scheme: str
     parent_id: str | None
 
 

@@ -40,6 +40,7 @@ def run(page: Page, function: str, vectors: dict[str, Any]) -> list[str]:
     ("function", "file"),
     [
         ("interop", "interop.json"),
+        ("artefacts", "artefacts.json"),
         ("strict", "strict.json"),
         ("zeroKnowledge", "zero-knowledge.json"),
         ("unicode", "casefold.json"),

@@ -1,6 +1,7 @@
 /** Runs the shared vectors against the module, as vectors/README.md says; each function returns what did not hold. */
 
 import * as strongroom from "/static/strongroom.js";
+import { readArtefacts } from "/static/strongroom/artefacts.js";
 
 const { compat, derivation, encoding } = strongroom;
 const { equalBytes, hex, utf8 } = encoding;
@@ -99,6 +100,21 @@ export const interop = ({ vectors }) =>
       return same(hex(await encoding.sha256(opened)), vector.plaintext_sha256, "digest");
     }
     return sameBytes(opened, "plaintext" in vector ? fromBase64(vector.plaintext) : utf8(vector.text), "plaintext");
+  });
+
+/** Every spelling of an artefact hash is read, and says what is stated. */
+export const artefacts = ({ vectors }) =>
+  failures(vectors, (vector) => {
+    if (vector.kind === "derivation") {
+      const read = derivation.readDerivationArtefacts(vector.artefacts, COMPAT);
+      sameBytes(read.salt, fromBase64(vector.salt), "salt");
+      for (const name of ["iter", "length", "hash"]) same(read[name], vector[name], name);
+      return;
+    }
+    const { fields } = readArtefacts(fromBase64(vector.artefacts), COMPAT);
+    same([...fields.keys()].sort().join(), "ad,at,iv", "the names");
+    for (const name of ["iv", "at"]) sameBytes(fields.get(name), fromBase64(vector[name]), name);
+    same(fields.get("ad"), vector.ad, "ad");
   });
 
 /** Every value of the strict profile opens to what is stated; every bad one is refused with the stated error. */

@@ -1,11 +1,13 @@
 """Templates: Jinja with everything escaped, and the few filters that pages need."""
 
 import hashlib
+import re
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from strongroom.portal.area import PREFIX
 from strongroom.portal.notices import NOTICES
@@ -13,6 +15,7 @@ from strongroom.server.clock import DAY, HOUR, MINUTE, wire_time
 from strongroom.server.ids import to_text
 from strongroom.version import __version__
 
+_SPAN = re.compile(r"`([^`]+)`")
 STATIC = files("strongroom.portal") / "static"
 
 
@@ -28,7 +31,9 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.globals.update(prefix=PREFIX, asset=asset, notices=NOTICES, version=__version__)
-    made.filters.update(moment=moment, day=day, uuid=to_text, ago=ago, duration=duration, sentence=sentence)
+    made.filters.update(
+        moment=moment, day=day, uuid=to_text, ago=ago, duration=duration, sentence=sentence, spans=spans
+    )
     return made
 
 
@@ -72,3 +77,8 @@ def duration(milliseconds: int) -> str:
 def sentence(text: str) -> str:
     """The text with a capital in front, the rest as it is."""
     return text[:1].upper() + text[1:]
+
+
+def spans(text: str) -> Markup:
+    """The text, escaped, with what stands in backticks as code."""
+    return Markup(_SPAN.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just here

@@ -27,6 +27,8 @@ export function evenBlock(given, folded, chomping, indent) {
   if (lines.length === 0) malformed();
   const margin = indent ? Number(indent) : indentation(lines[0]);
   if (margin < 1 || lines.some((line) => !isBlank(line.slice(0, margin)) || isBlank(line.slice(margin)))) malformed();
+  // Folding keeps the line ends around a line that is indented further: joining it with a space would be misreading.
+  if (lines.length > 1 && lines.some((line) => line[margin] === " ")) malformed();
   const text = lines.map((line) => line.slice(margin)).join(folded ? " " : "\n");
   return chomping === "-" ? text : `${text}\n`;
 }

@@ -1,0 +1,233 @@
+"""Every page a browser is led to: no violation for axe, no sideways scrolling on a phone, and pictures on request."""
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyotp
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from strongroom.portal import pages
+from strongroom.portal.area import PREFIX
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Portal
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
+PASSWORD = "plain words for a portal"
+PHONE = {"width": 360, "height": 740}
+DESK = {"width": 1200, "height": 800}
+LOOKS: tuple[tuple[str, str, dict[str, int]], ...] = (
+    ("light", "light", DESK),
+    ("dark", "dark", DESK),
+    ("phone", "light", PHONE),
+    ("phone-dark", "dark", PHONE),
+)
+PATTERNS = {page.path for page in pages.ALL if page.method == "GET" and not page.path.startswith("/static/")}
+# What no link and no step of the tour leads to, and why it is looked at elsewhere or not at all.
+NOT_TOURED = {
+    "": "the same page as /",
+}
+
+
+def pattern_of(path: str) -> str | None:
+    """The path of the page in the table, without what a query adds; None for anything else."""
+    own = path.removeprefix(PREFIX).partition("?")[0].partition("#")[0]
+    exact = [known for known in PATTERNS if known == own]
+    shaped = [known for known in PATTERNS if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(known)), own)]
+    return next(iter(exact + shaped), None)
+
+
+@dataclass
+class Tour:
+    """Visits pages, each in every look, and notes what is wrong and which pages of the table were seen."""
+
+    page: Page
+    portal: "Portal"
+    seen: set[str] = field(default_factory=set)
+    wrong: list[str] = field(default_factory=list)
+
+    def look(self, name: str) -> None:
+        """Check the page that is open."""
+        pattern = pattern_of(self.page.url.removeprefix(self.portal.base_url))
+        if pattern is not None:
+            self.seen.add(pattern)
+        for look, scheme, size in LOOKS:
+            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal of the table above
+            self.page.set_viewport_size(size)  # type: ignore[arg-type]  # a typed dictionary of the same shape
+            if look in ("light", "dark"):
+                self.wrong += [f"{name}, {look}: {violation}" for violation in self._violations()]
+            overflow = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            if overflow > 0:
+                self.wrong.append(f"{name}, {look}: {overflow} pixels too wide")
+            folder = os.environ.get("STRONGROOM_SCREENSHOTS")
+            if folder:
+                file = Path(folder) / look / f"{name}.png"
+                self.page.screenshot(path=file, full_page=True)
+
+    def _violations(self) -> Iterator[str]:
+        self.page.evaluate(AXE)
+        results: Any = self.page.evaluate("axe.run()")
+        for violation in results["violations"]:
+            yield f"{violation['id']}: {', '.join(str(node['target']) for node in violation['nodes'])}"
+
+    def visit(self, path: str, name: str | None = None) -> None:
+        self.page.goto(self.portal.url(path))
+        self.look(name or (path.strip("/").replace("/", "-") or "welcome"))
+
+    def crawl(self, role: str) -> None:
+        """Follow the links from the first page on; one page of each kind is enough."""
+        waiting, known = [self.portal.url("/")], set[str]()
+        while waiting:
+            url = waiting.pop(0)
+            pattern = pattern_of(url.removeprefix(self.portal.base_url))
+            if pattern is None or pattern in known:
+                continue
+            known.add(pattern)
+            self.page.goto(url)
+            self.look(f"{role}{re.sub(r'[^a-z]+', '-', pattern).rstrip('-')}")
+            waiting += self.page.evaluate("Array.from(document.links, (link) => link.href)")
+
+
+def test_patterns_are_told_apart() -> None:
+    assert pattern_of(f"{PREFIX}/docs/errors/not_found?x=1#y") == "/docs/errors/{code}"
+    assert pattern_of(f"{PREFIX}/docs/errors") == "/docs/errors"
+    assert pattern_of("/openapi.json") is None
+
+
+@pytest.fixture(scope="module")
+def tours(browser: Browser, portal: "Portal") -> Iterator[Callable[[], Tour]]:
+    contexts = []
+
+    def start() -> Tour:
+        context = browser.new_context(reduced_motion="reduce")
+        contexts.append(context)
+        return Tour(context.new_page(), portal)
+
+    yield start
+    for context in contexts:
+        context.close()
+
+
+def link_in(portal: "Portal", email: str) -> str:
+    text = portal.mailbox.next(email).get_body(("plain",))
+    assert text is not None
+    found = re.search(rf"{re.escape(portal.url(''))}(/\S+)", text.get_content())
+    assert found is not None
+    return found[1]
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("main").get_by_role("button", name=name, exact=True).click()
+
+
+def visit_second_factors(tour: Tour) -> None:
+    """Both of them on, and what they add to the pages of security."""
+    page, portal = tour.page, tour.portal
+    add_authenticator(page)
+    page.goto(portal.url("/account/passkeys"))
+    page.get_by_label("Name of the passkey").fill("laptop")
+    page.get_by_label("Your password").fill(PASSWORD)
+    press(page, "Add the passkey")
+    expect(page).not_to_have_url(portal.url("/account/passkeys"))
+    tour.look("recovery-codes")
+    page.goto(portal.url("/account/totp"))
+    key = page.locator("code#key").inner_text()
+    page.get_by_label("Code", exact=True).fill(pyotp.TOTP(key.replace(" ", "")).now())
+    page.get_by_label("Your password").fill(PASSWORD)
+    press(page, "Turn on")
+    tour.visit("/account/security", "security-with-factors")
+    tour.visit("/account/totp/off", "totp-off")
+    tour.visit("/account/recovery-codes", "new-recovery-codes")
+    page.goto(portal.url("/account/security"))
+    page.get_by_role("link", name="Remove laptop").click()
+    tour.look("passkey-remove")
+
+
+def add_authenticator(page: Page) -> None:
+    device = page.context.new_cdp_session(page)
+    device.send("WebAuthn.enable")
+    options = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
+    device.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+
+
+def visit_change_of_address(tour: Tour) -> None:
+    page, portal = tour.page, tour.portal
+    address = f"eda-{secrets.token_hex(4)}@developer.example"
+    page.goto(portal.url("/account"))
+    page.get_by_label("New e-mail address").fill(address)
+    page.get_by_label("Your password").fill(PASSWORD)
+    press(page, "Send the link")
+    tour.look("change-of-address-sent")
+    tour.visit(link_in(portal, address), "change-of-address")
+
+
+def sign_in_halfway(tour: Tour, email: str) -> None:
+    page = tour.page
+    page.goto(tour.portal.url("/sign-in"))
+    page.get_by_label("E-mail address").fill(email)
+    page.get_by_label("Password").fill(PASSWORD)
+    press(page, "Sign in")
+    tour.look("second-factor")
+
+
+def test_no_page_keeps_anybody_out(tours: Callable[[], Tour], portal: "Portal") -> None:
+    stranger = tours()
+    stranger.crawl("stranger")
+    stranger.visit("/nothing-here", "refused")
+
+    developer = tours()
+    page = developer.page
+    email = f"ada-{secrets.token_hex(4)}@developer.example"
+    page.goto(portal.url("/sign-up"))
+    press(page, "Sign up")  # the browser names what is missing; nothing is sent
+    page.get_by_label("E-mail address").fill(email)
+    page.get_by_label("Password").fill("too short")
+    press(page, "Sign up")
+    developer.look("sign-up-refused")
+    page.get_by_label("Password").fill(PASSWORD)
+    press(page, "Sign up")
+    developer.look("sign-up-sent")
+    link = link_in(portal, email)
+    developer.visit(link, "confirm")
+    page.get_by_label("Password").fill(PASSWORD)
+    press(page, "Confirm the account")
+    developer.look("confirmed")
+    developer.visit(link, "link-over")
+    developer.crawl("developer")
+
+    visit_second_factors(developer)
+    visit_change_of_address(developer)
+
+    stranger.page.goto(portal.url("/reset"))
+    stranger.page.get_by_label("E-mail address").fill(email)
+    press(stranger.page, "Send the link")
+    stranger.look("reset-sent")
+    stranger.visit(link_in(portal, email), "reset-link")
+    sign_in_halfway(stranger, email)
+
+    assert [*stranger.wrong, *developer.wrong] == []
+    assert PATTERNS - stranger.seen - developer.seen == set(NOT_TOURED)
+
+
+def test_the_tour_sees_what_is_wrong(tours: Callable[[], Tour], portal: "Portal") -> None:
+    tour = tours()
+    tour.page.goto(portal.url("/inspect"))
+    tour.page.evaluate("document.querySelector('label').remove()")
+    tour.page.evaluate("document.querySelector('h1').style.width = '2000px'")
+    tour.look("planted")
+    assert any("label" in wrong for wrong in tour.wrong)
+    assert any("pixels too wide" in wrong for wrong in tour.wrong)

@@ -288,8 +288,12 @@ class Application:
             tables["vault"] = vault_wire.ENDPOINTS
             yield from routes(vault_wire.ENDPOINTS, VaultApi(self.vault))
         tables["system"] = system_wire.ENDPOINTS
-        system = SystemApi(self.check, self.settings.areas, tables, __version__, self.settings.base_url)
+        system = SystemApi(self.check, self.settings.areas, tables, __version__, self.settings.base_url, self._catalogue())
         yield from routes(system_wire.ENDPOINTS, system)
+
+    def _catalogue(self) -> str | None:
+        """Where the portal explains refusals, if it is served here."""
+        return f"{self.settings.base_url}{PORTAL}/docs/errors/" if "portal" in self.settings.areas else None
 
     async def _subscription(self, key: str) -> Subscription:
         now = self.clock.now()

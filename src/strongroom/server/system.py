@@ -1,11 +1,10 @@
 """Health, version and documentation, the same whatever areas a process runs."""
 
-import html
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import msgspec
 
-from strongroom.server import openapi
+from strongroom.server import openapi, refusal_page
 from strongroom.server.answers import Content
 from strongroom.server.db import Unavailable
 from strongroom.wire.endpoint import Endpoint
@@ -13,7 +12,7 @@ from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.system import Health, Version
 
 _CACHE = {"Cache-Control": "public, max-age=300"}
-_PAGE_HEADERS = _CACHE | {"Content-Security-Policy": "default-src 'none'; sandbox"}
+_PAGE_HEADERS = _CACHE | {"Content-Security-Policy": refusal_page.CONTENT_SECURITY_POLICY}
 
 
 class SystemApi:
@@ -24,11 +23,14 @@ class SystemApi:
         tables: Mapping[str, Iterable[Endpoint]],
         version: str,
         base_url: str,
+        catalogue: str | None = None,
     ) -> None:
+        """`catalogue` is where the portal explains refusals, if it is served by this process."""
         self._check = check
         self._version = Version("strongroom", version, list(areas))
         self._tables = dict(tables)
         self._base_url = base_url
+        self._catalogue = catalogue
         self._document: bytes | None = None
 
     async def healthz(self, who: None, what: None) -> Health:
@@ -48,12 +50,8 @@ class SystemApi:
         if what not in Refusal.__members__:
             raise Refused(Refusal.not_found)
         refusal = Refusal[what]
-        page = (
-            f"<!doctype html><html lang=en><meta charset=utf-8><title>{refusal.code}</title>"
-            f"<h1><code>{refusal.code}</code></h1><p>{html.escape(refusal.title)} (HTTP {refusal.status}).</p>"
-            f"<p>{html.escape(refusal.mend)}</p></html>\n"
-        )
-        return Content(page.encode(), "text/html; charset=utf-8", _PAGE_HEADERS)
+        page = refusal_page.render(refusal, self._catalogue and self._catalogue + refusal.code)
+        return Content(page, "text/html; charset=utf-8", _PAGE_HEADERS)
 
     async def openapi(self, who: None, what: None) -> Content:
         if self._document is None:

@@ -20,6 +20,7 @@ from strongroom.keystore import session as keystore_session
 from strongroom.keystore.api import KeystoreApi
 from strongroom.keystore.area import IssueVaultAdmissionToken, Keystore
 from strongroom.portal import maintenance as portal_maintenance
+from strongroom.portal import products as portal_products
 from strongroom.portal.area import PREFIX as PORTAL
 from strongroom.portal.area import Portal
 from strongroom.portal.mail import MailQueue
@@ -218,6 +219,7 @@ class Application:
         from strongroom.portal.mailers import make as make_mailer  # the mail libraries: for processes with a portal
 
         settings = self.settings
+        products = portal_products.load(settings.products)
         store = self._open("portal", settings.portal_database)
         mailer = make_mailer(settings, self.clock)
         if mailer is None:
@@ -230,6 +232,7 @@ class Application:
             settings=settings,
             passwords=PassphraseHasher(self.secret, 1, PORTAL_HASHING_QUEUE),
             mail=MailQueue(store, self.clock, self.secret, mailer),
+            products=products,
         )
 
     async def _pages(self, portal: Portal) -> Pages:

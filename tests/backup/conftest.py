@@ -241,6 +241,8 @@ DEVELOPER = (
     "INSERT INTO sessions VALUES (:hash, :id, :id, 'full', 'agent', 1, 1, 9)",
     "INSERT INTO challenges VALUES (:hash, 'sign_in', :id, 9)",
     "INSERT INTO mails VALUES (:id, :hash, 1, 0, 9)",
+    "INSERT INTO invitations VALUES (:hash, :provider, :id, 'new@example.org', 'member', :id, 1, 9)",
+    "INSERT INTO shown_once VALUES (:id, :id, :provider, :hash, 9)",
 )
 
 

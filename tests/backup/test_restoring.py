@@ -20,7 +20,7 @@ from strongroom.testing.service import Service
 
 pytestmark = pytest.mark.anyio
 
-EMPTIED = ("challenges", "links", "mails", "sessions", "sign_ups")
+EMPTIED = ("challenges", "invitations", "links", "mails", "sessions", "shown_once", "sign_ups")
 OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
 GONE = [f"portal.{name}" for name in EMPTIED]
 TABLES_CHANGED = {
@@ -112,10 +112,10 @@ KEPT = {
         "audit_events",
         "developer_emails",
         "developers",
-        "invitations",
         "memberships",
         "passkeys",
         "recovery_codes",
+        "reminders",
     },
 }
 

@@ -15,6 +15,7 @@ INSERT_PROVIDER = "INSERT INTO providers (id, name, login_policy, created_at) VA
 TAKE_NAME = "INSERT INTO provider_names (name, provider_id) VALUES (:name, :provider_id) ON CONFLICT (name) DO NOTHING"
 BY_NAME = "SELECT provider_id FROM provider_names WHERE name = :name"
 LIST = "SELECT id, name, login_policy, created_at FROM providers ORDER BY created_at, id"
+READ = "SELECT id, name, login_policy, created_at FROM providers WHERE id = :id"
 SET_LOGIN_POLICY = "UPDATE providers SET login_policy = :login_policy WHERE id = :id"
 # Changing the provider's row makes whoever wants another key wait, so that two cannot both find the last place free.
 TAKE_TURN = "UPDATE providers SET name = name WHERE id = :provider_id"
@@ -66,9 +67,11 @@ class ProviderKeyRecord:
     last_used_at: int | None
 
 
-async def create(tx: Transaction, name: str, now: int, login_policy: str = "any") -> bytes:
-    """A new provider's id; `NameTaken`."""
-    provider_id = new_row_id(now)
+async def create(
+    tx: Transaction, name: str, now: int, login_policy: str = "any", provider_id: bytes | None = None
+) -> bytes:
+    """A new provider's id, or the one that was made for it before; `NameTaken`."""
+    provider_id = provider_id or new_row_id(now)
     if not await tx.run(TAKE_NAME, name=name, provider_id=provider_id):
         raise NameTaken
     await tx.put(INSERT_PROVIDER, id=provider_id, name=name, login_policy=login_policy, now=now)
@@ -78,6 +81,11 @@ async def create(tx: Transaction, name: str, now: int, login_policy: str = "any"
 async def find(tx: Transaction, name: str) -> bytes | None:
     row = await tx.one(BY_NAME, name=name)
     return None if row is None else row[0]
+
+
+async def read(tx: Transaction, provider_id: bytes) -> ProviderRecord | None:
+    row = await tx.one(READ, id=provider_id)
+    return None if row is None else ProviderRecord(*row)
 
 
 async def list_all(tx: Transaction) -> list[ProviderRecord]:

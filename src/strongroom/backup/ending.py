@@ -31,12 +31,22 @@ _END_SIGN_UPS = "DELETE FROM sign_ups"
 _END_LINKS = "DELETE FROM links"
 _END_CHALLENGES = "DELETE FROM challenges"
 _END_MAILS = "DELETE FROM mails"
+_END_INVITATIONS = "DELETE FROM invitations"
+_END_SHOWN_ONCE = "DELETE FROM shown_once"
 
 # Expired at the time of issue: a service whose clock is behind must find them expired too.
 _ENDINGS = {
     "access": (),
     "keystore": (_END_SESSIONS, _END_KEYSTORE_TOKENS, _END_CLAIMS),
-    "portal": (_END_PORTAL_SESSIONS, _END_SIGN_UPS, _END_LINKS, _END_CHALLENGES, _END_MAILS),
+    "portal": (
+        _END_PORTAL_SESSIONS,
+        _END_SIGN_UPS,
+        _END_LINKS,
+        _END_CHALLENGES,
+        _END_MAILS,
+        _END_INVITATIONS,
+        _END_SHOWN_ONCE,
+    ),
     "vault": (_END_SESSIONS, _END_VAULT_TOKENS, _END_EXTERNAL_TOKENS),
 }
 

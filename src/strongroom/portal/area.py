@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from strongroom.portal.mail import MailQueue
+from strongroom.portal.products import Products
 from strongroom.server.clock import Clock
 from strongroom.server.db import Store
 from strongroom.server.passphrases import PassphraseHasher
@@ -25,6 +26,7 @@ class Portal:
     passwords: PassphraseHasher
     """Apart from the key store's, so that a rush of sign-ins here holds up no user there."""
     mail: MailQueue
+    products: Products
 
     @property
     def base_url(self) -> str:

@@ -1,6 +1,6 @@
 """What the portal does from time to time without being asked."""
 
-from strongroom.portal import challenges, limits, links, sessions, sign_ups
+from strongroom.portal import challenges, invitations, limits, links, sessions, shown_once, sign_ups
 from strongroom.portal.area import Portal
 from strongroom.server.db import Transaction
 
@@ -18,6 +18,8 @@ async def prune(portal: Portal) -> int:
             + await links.prune(tx, now, BATCH)
             + await sign_ups.prune(tx, now, BATCH)
             + await challenges.prune(tx, now, BATCH)
+            + await invitations.prune(tx, now, BATCH)
+            + await shown_once.prune(tx, now, BATCH)
         )
 
     total = 0

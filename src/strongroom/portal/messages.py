@@ -78,3 +78,37 @@ def security_notice(to: str, what: str, url: str) -> Message:
         button="Look at the account",
         url=url,
     )
+
+
+def subscription_news(to: str, name: str, outcome: str, url: str) -> Message:
+    """`outcome` completes a sentence that begins with the name of the subscription."""
+    return compose(
+        to,
+        "News of a Strongroom subscription",
+        f"The subscription “{name}” {outcome}",
+        button="Look at the subscription",
+        url=url,
+    )
+
+
+def subscription_ends(to: str, name: str, when: str, url: str) -> Message:
+    return compose(
+        to,
+        "A Strongroom subscription ends soon",
+        f"The subscription “{name}” ends on {when}. From then on both its keys are refused.",
+        "If it is still needed, give it a later end or make a new one in time.",
+        button="Look at the subscription",
+        url=url,
+    )
+
+
+def invitation(to: str, organisation: str, inviter: str, url: str) -> Message:
+    return compose(
+        to,
+        f"Join {organisation} at Strongroom",
+        f"{inviter} invites you to the organisation “{organisation}” at the Strongroom developer portal.",
+        "Open the link within seven days and sign in with this address, or sign up first. If you do not know who "
+        "this is, ignore this message.",
+        button="Look at the invitation",
+        url=url,
+    )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from strongroom.server import audit
 from strongroom.server.db import Transaction
 
 Role: TypeAlias = Literal["owner", "member"]
@@ -21,12 +22,111 @@ WHERE own.developer_id = :developer_id AND own.role = 'owner' AND NOT EXISTS (
 ORDER BY own.provider_id
 """
 LIST = "SELECT provider_id, role FROM memberships WHERE developer_id = :developer_id ORDER BY provider_id"
+MEMBERS = """
+SELECT memberships.developer_id, memberships.role, memberships.created_at, developers.email, developers.name
+FROM memberships JOIN developers ON developers.id = memberships.developer_id
+WHERE memberships.provider_id = :provider_id
+ORDER BY memberships.created_at, memberships.developer_id
+"""
+COUNT_OWNED = "SELECT count(*) FROM memberships WHERE developer_id = :developer_id AND role = 'owner'"
+# Changing the rows of all owners makes whoever else wants to change a role wait, so that two owners who leave at the
+# same time cannot each rely on the other.
+TAKE_TURN = "UPDATE memberships SET role = role WHERE provider_id = :provider_id AND role = 'owner'"
+SET_ROLE = """
+UPDATE memberships SET role = :role WHERE provider_id = :provider_id AND developer_id = :developer_id AND role <> :role
+"""
+REMOVE = "DELETE FROM memberships WHERE provider_id = :provider_id AND developer_id = :developer_id"
+OWNERS = "SELECT count(*) FROM memberships WHERE provider_id = :provider_id AND role = 'owner'"
+ADD_IF_ABSENT = """
+INSERT INTO memberships (provider_id, developer_id, role, created_at)
+VALUES (:provider_id, :developer_id, :role, :now) ON CONFLICT (provider_id, developer_id) DO NOTHING
+"""
+
+MAX_NAME = 80
+MAX_OWNED = 20
+
+
+class LastOwner(Exception):
+    """An organisation that nobody owns could be neither looked after nor closed."""
+
+
+class TooManyOrganisations(Exception):
+    """A developer owns at most twenty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
     provider_id: bytes
     role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A developer as the colleagues see them."""
+
+    developer_id: bytes
+    role: Role
+    since: int
+    email: str
+    name: str
+
+
+async def found(tx: Transaction, provider_id: bytes, developer_id: bytes, now: int) -> None:
+    """The first owner of a provider that is about to be made; `TooManyOrganisations`."""
+    await add(tx, provider_id, developer_id, "owner", now)
+    row = await tx.one(COUNT_OWNED, developer_id=developer_id)
+    assert row is not None
+    if row[0] > MAX_OWNED:
+        raise TooManyOrganisations
+    await audit.record(tx, provider_id, "organisation_created", now, actor_id=developer_id)
+
+
+async def members_of(tx: Transaction, provider_id: bytes) -> list[Member]:
+    return [Member(*row) for row in await tx.all(MEMBERS, provider_id=provider_id)]
+
+
+async def join(tx: Transaction, provider_id: bytes, developer_id: bytes, role: Role, now: int) -> bool:
+    """False where the developer belongs to the organisation already; the role is then as it was."""
+    joined = await tx.run(ADD_IF_ABSENT, provider_id=provider_id, developer_id=developer_id, role=role, now=now) == 1
+    if joined:
+        await _note(tx, provider_id, "member_joined", now, developer_id, developer_id, role)
+    return joined
+
+
+async def set_role(
+    tx: Transaction, provider_id: bytes, developer_id: bytes, role: Role, actor_id: bytes, now: int
+) -> bool:
+    """False where there is nothing to change; `LastOwner`."""
+    await tx.put(TAKE_TURN, provider_id=provider_id)
+    if not await tx.run(SET_ROLE, provider_id=provider_id, developer_id=developer_id, role=role):
+        return False
+    await _keep_an_owner(tx, provider_id)
+    await _note(tx, provider_id, "role_changed", now, actor_id, developer_id, role)
+    return True
+
+
+async def hand_over(tx: Transaction, provider_id: bytes, actor_id: bytes, developer_id: bytes, now: int) -> bool:
+    """Make a colleague an owner and oneself a member, in one step; false where there is no such colleague."""
+    if developer_id == actor_id or await find(tx, provider_id, developer_id) is None:
+        return False
+    await set_role(tx, provider_id, developer_id, "owner", actor_id, now)
+    return await set_role(tx, provider_id, actor_id, "member", actor_id, now)
+
+
+async def remove(tx: Transaction, provider_id: bytes, developer_id: bytes, actor_id: bytes, now: int) -> bool:
+    """Leave, or be removed by an owner; false where there was no membership. `LastOwner`."""
+    await tx.put(TAKE_TURN, provider_id=provider_id)
+    if not await tx.run(REMOVE, provider_id=provider_id, developer_id=developer_id):
+        return False
+    await _keep_an_owner(tx, provider_id)
+    action = "member_left" if actor_id == developer_id else "member_removed"
+    await _note(tx, provider_id, action, now, actor_id, developer_id)
+    return True
+
+
+async def undo_founding(tx: Transaction, provider_id: bytes, developer_id: bytes) -> None:
+    """The provider could not be made after all."""
+    await tx.put(REMOVE, provider_id=provider_id, developer_id=developer_id)
 
 
 async def add(tx: Transaction, provider_id: bytes, developer_id: bytes, role: Role, now: int) -> None:
@@ -46,3 +146,16 @@ async def list_of(tx: Transaction, developer_id: bytes) -> list[Membership]:
 async def owned_alone(tx: Transaction, developer_id: bytes) -> list[bytes]:
     """The organisations that would have no owner without this developer."""
     return [row[0] for row in await tx.all(OWNED_ALONE, developer_id=developer_id)]
+
+
+async def _keep_an_owner(tx: Transaction, provider_id: bytes) -> None:
+    row = await tx.one(OWNERS, provider_id=provider_id)
+    assert row is not None
+    if row[0] == 0:
+        raise LastOwner
+
+
+async def _note(
+    tx: Transaction, provider_id: bytes, action: str, now: int, actor_id: bytes, developer_id: bytes, detail: str = ""
+) -> None:
+    await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=developer_id, detail=detail)

@@ -118,6 +118,9 @@ class Settings:
     operators: tuple[str, ...] = _setting(
         (), "list", "E-mail addresses of the developers who see the operator's pages of the portal."
     )
+    products: Path | None = _setting(
+        None, "path", "File of the products that developers subscribe to, in TOML. Default: the one that ships."
+    )
     portal_session_lifetime: int = _setting(43_200, "duration", "How long a developer stays signed in to the portal.")
     portal_session_idle: int = _setting(3_600, "duration", "How long a session of the portal lasts without use.")
     smtp_url: str | None = _setting(

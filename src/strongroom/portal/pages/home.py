@@ -2,16 +2,15 @@
 
 from starlette.responses import Response
 
-from strongroom.portal import organisations
 from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.products import own_providers
 
 
 async def show(visit: Visit) -> Response:
     session = visit.session
     if session is None or session.stage != "full":
         return visit.page("welcome.html")
-    memberships = await visit.portal.store.read(lambda tx: organisations.list_of(tx, session.developer_id))
-    return visit.page("home.html", memberships=memberships)
+    return visit.page("home.html", own=await own_providers(visit))
 
 
 PAGES = (

@@ -1,0 +1,88 @@
+"""Invitations: a link in mail by which a colleague joins an organisation."""
+
+from dataclasses import dataclass
+
+from strongroom.portal.organisations import Role
+from strongroom.server import audit, tokens
+from strongroom.server.clock import DAY
+from strongroom.server.db import Transaction
+from strongroom.server.ids import new_row_id
+
+LIFETIME = 7 * DAY
+
+INSERT = """
+INSERT INTO invitations (link_hash, provider_id, id, email, role, invited_by, created_at, expires_at)
+VALUES (:link_hash, :provider_id, :id, :email, :role, :invited_by, :now, :expires_at)
+"""
+# A second invitation to the same address takes the place of the first.
+REPLACE = "DELETE FROM invitations WHERE provider_id = :provider_id AND email = :email"
+FIND = """
+SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
+WHERE link_hash = :link_hash AND expires_at > :now
+"""
+CONSUME = "DELETE FROM invitations WHERE link_hash = :link_hash AND expires_at > :now"
+LIST = """
+SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
+WHERE provider_id = :provider_id AND expires_at > :now ORDER BY id
+"""
+WITHDRAW = "DELETE FROM invitations WHERE provider_id = :provider_id AND id = :id"
+PRUNE = """
+DELETE FROM invitations WHERE link_hash IN (SELECT link_hash FROM invitations WHERE expires_at <= :now LIMIT :limit)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    provider_id: bytes
+    id: bytes
+    email: str
+    role: Role
+    created_at: int
+    expires_at: int
+
+
+async def issue(tx: Transaction, provider_id: bytes, email: str, role: Role, invited_by: bytes, now: int) -> str:
+    """The value of the link, good for seven days and for whoever is signed in with this address."""
+    link = tokens.mint(tokens.Prefix.portal_link)
+    row = new_row_id(now)
+    await tx.put(REPLACE, provider_id=provider_id, email=email)
+    await tx.put(
+        INSERT,
+        link_hash=tokens.digest(link),
+        provider_id=provider_id,
+        id=row,
+        email=email,
+        role=role,
+        invited_by=invited_by,
+        now=now,
+        expires_at=now + LIFETIME,
+    )
+    await audit.record(tx, provider_id, "member_invited", now, actor_id=invited_by, object_id=row, detail=role)
+    return link
+
+
+async def find(tx: Transaction, link: str, now: int) -> Invitation | None:
+    if not tokens.well_formed(tokens.Prefix.portal_link, link):
+        return None
+    row = await tx.one(FIND, link_hash=tokens.digest(link), now=now)
+    return None if row is None else Invitation(*row)
+
+
+async def consume(tx: Transaction, link: str, now: int) -> bool:
+    """Use the link up, in the caller's transaction; false where somebody was faster."""
+    return await tx.run(CONSUME, link_hash=tokens.digest(link), now=now) == 1
+
+
+async def list_of(tx: Transaction, provider_id: bytes, now: int) -> list[Invitation]:
+    return [Invitation(*row) for row in await tx.all(LIST, provider_id=provider_id, now=now)]
+
+
+async def withdraw(tx: Transaction, provider_id: bytes, invitation_id: bytes, actor_id: bytes, now: int) -> bool:
+    if not await tx.run(WITHDRAW, provider_id=provider_id, id=invitation_id):
+        return False
+    await audit.record(tx, provider_id, "invitation_withdrawn", now, actor_id=actor_id, object_id=invitation_id)
+    return True
+
+
+async def prune(tx: Transaction, now: int, limit: int) -> int:
+    return await tx.run(PRUNE, now=now, limit=limit)

@@ -1,0 +1,144 @@
+"""Keys: shown once when they are made, subscription keys regenerated, provider API keys created and revoked."""
+
+from starlette.responses import Response
+
+from strongroom.access import providers, subscriptions
+from strongroom.portal import examples, shown_once, subscribing
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.organisation import name_error, provider_of
+from strongroom.portal.pages.subscriptions import detail_of, path_of
+from strongroom.portal.refusals import Absent
+from strongroom.server import audit
+from strongroom.server.db import Transaction
+from strongroom.server.ids import from_text, to_text
+
+MAX_NAME = 80
+
+
+async def show_new_keys(visit: Visit) -> Response:
+    """The one page that shows subscription keys, with calls to paste that hold them."""
+    detail = await detail_of(visit)
+    values = await _take(visit, detail.subscription.id)
+    if values is None:
+        return visit.redirect(path_of(visit, detail.subscription.id), "shown_before")
+    key = values.get("primary") or values["secondary"]
+    base_url = visit.portal.api_url
+    return visit.page(
+        "subscription/keys.html",
+        provider=await provider_of(visit),
+        detail=detail,
+        product=visit.portal.products.find(detail.subscription.product),
+        keys=values,
+        curl=examples.first_call_curl(base_url, key),
+        python=examples.first_call_python(base_url, key),
+    )
+
+
+async def regenerate(visit: Visit) -> Response:
+    portal, provider_id, now, who = visit.portal, visit.organisation.provider_id, visit.now, visit.who
+    record = (await detail_of(visit)).subscription
+    slot, grace = visit.form.text("slot"), visit.form.text("grace")
+    if slot not in subscriptions.SLOTS or grace not in subscribing.GRACES:
+        raise Absent
+    key = await portal.access.write(
+        lambda tx: subscribing.regenerate(tx, provider_id, record.id, slot, grace, who.developer_id, now)
+    )
+    if key is None:
+        return visit.redirect(path_of(visit, record.id), "nothing_changed")
+    row = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, record.id, {slot: key}, now))
+    return visit.redirect(f"{path_of(visit, record.id)}/keys/{to_text(row)}")
+
+
+async def show_api_keys(visit: Visit) -> Response:
+    return await _api_keys(visit, {})
+
+
+async def create_api_key(visit: Visit) -> Response:
+    portal, provider_id, now, who = visit.portal, visit.organisation.provider_id, visit.now, visit.who
+    name = visit.form.text("name")
+    error = name_error(name, MAX_NAME)
+
+    async def work(tx: Transaction) -> str:
+        key = await providers.create_key(tx, provider_id, name, now)
+        await audit.record(tx, provider_id, "api_key_created", now, actor_id=who.developer_id, detail=name)
+        return key
+
+    if error is None:
+        try:
+            key = await portal.access.write(work)
+        except providers.TooManyKeys:
+            error = "There are two active keys. Revoke one of them first."
+    if error is not None:
+        return await _api_keys(visit, {"name": error})
+    row = await portal.store.write(
+        lambda tx: shown_once.put(tx, portal.secret, who.id, provider_id, {"name": name, "key": key}, now)
+    )
+    return visit.redirect(f"/organisations/{visit.path('organisation')}/api-keys/new/{to_text(row)}")
+
+
+async def show_new_api_key(visit: Visit) -> Response:
+    values = await _take(visit, visit.organisation.provider_id)
+    if values is None:
+        return visit.redirect(f"/organisations/{visit.path('organisation')}/api-keys", "shown_before")
+    base_url = visit.portal.api_url
+    subscription_key = "$STRONGROOM_SUBSCRIPTION_KEY"
+    return visit.page(
+        "organisation/new_api_key.html",
+        provider=await provider_of(visit),
+        made=values,
+        curl=examples.first_call_curl(base_url, subscription_key, values["key"]),
+    )
+
+
+async def revoke_api_key(visit: Visit) -> Response:
+    provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who
+    key_id, grace = from_text(visit.path("key")), visit.form.text("grace")
+    if key_id is None or grace not in subscribing.GRACES:
+        raise Absent
+
+    async def work(tx: Transaction) -> bool:
+        if not await providers.revoke_key(tx, provider_id, key_id, now + subscribing.GRACES[grace]):
+            return False
+        detail = f"goes on for: {grace}"
+        await audit.record(
+            tx, provider_id, "api_key_revoked", now, actor_id=who.developer_id, object_id=key_id, detail=detail
+        )
+        return True
+
+    done = await visit.portal.access.write(work)
+    notice = "api_key_revoked" if done else "nothing_changed"
+    return visit.redirect(f"/organisations/{visit.path('organisation')}/api-keys", notice)
+
+
+async def _take(visit: Visit, subject_id: bytes) -> dict[str, str] | None:
+    portal, now, session_id = visit.portal, visit.now, visit.who.id
+    row = from_text(visit.path("shown"))
+    if row is None:
+        return None
+    return await portal.store.write(lambda tx: shown_once.take(tx, portal.secret, row, session_id, subject_id, now))
+
+
+async def _api_keys(visit: Visit, errors: dict[str, str]) -> Response:
+    provider = await provider_of(visit)
+    found = await visit.portal.access.read(lambda tx: providers.keys_of(tx, provider.id))
+    return visit.page(
+        "organisation/api_keys.html",
+        status=422 if errors else 200,
+        errors=errors,
+        provider=provider,
+        keys=[key for key in found if key.revoked_at is None or key.revoked_at > visit.now],
+        revoked=[key for key in found if key.revoked_at is not None and key.revoked_at <= visit.now],
+    )
+
+
+_SUBSCRIPTION = "/organisations/{organisation}/subscriptions/{subscription}"
+_API_KEYS = "/organisations/{organisation}/api-keys"
+
+PAGES = (
+    Page("GET", f"{_SUBSCRIPTION}/keys/{{shown}}", Needs.member, show_new_keys),
+    Page("POST", f"{_SUBSCRIPTION}/keys", Needs.member, regenerate),
+    Page("GET", _API_KEYS, Needs.member, show_api_keys),
+    Page("POST", _API_KEYS, Needs.owner, create_api_key),
+    Page("GET", f"{_API_KEYS}/new/{{shown}}", Needs.owner, show_new_api_key),
+    Page("POST", f"{_API_KEYS}/{{key}}/revoke", Needs.owner, revoke_api_key),
+)

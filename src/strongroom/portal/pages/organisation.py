@@ -1,0 +1,75 @@
+"""An organisation: made by a developer, and the overview of what belongs to it."""
+
+from starlette.responses import Response
+
+from strongroom.access import providers, subscriptions, usage
+from strongroom.access.providers import ProviderRecord
+from strongroom.portal import organisations
+from strongroom.portal.organisations import MAX_NAME, MAX_OWNED, TooManyOrganisations
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.refusals import Absent
+from strongroom.server.clock import DAY
+from strongroom.server.ids import new_row_id, to_text
+
+
+async def provider_of(visit: Visit) -> ProviderRecord:
+    """The provider of the path, which the visitor belongs to."""
+    provider_id = visit.organisation.provider_id
+    found = await visit.portal.access.read(lambda tx: providers.read(tx, provider_id))
+    if found is None:
+        raise Absent
+    return found
+
+
+def name_error(name: str, limit: int = MAX_NAME) -> str | None:
+    """What is wrong with a name that people gave to something, if anything."""
+    if not name:
+        return "Enter a name."
+    if len(name) > limit or not name.isprintable():
+        return f"Use at most {limit} characters."
+    return None
+
+
+async def show_new(visit: Visit) -> Response:
+    return visit.page("organisation/new.html")
+
+
+async def create(visit: Visit) -> Response:
+    """The owner comes first, so that a crash in between leaves no name taken by nobody."""
+    portal, now, developer_id = visit.portal, visit.now, visit.who.developer_id
+    name = visit.form.text("name")
+    provider_id = new_row_id(now)
+    error = name_error(name)
+    if error is None:
+        try:
+            await portal.store.write(lambda tx: organisations.found(tx, provider_id, developer_id, now))
+            await portal.access.write(lambda tx: providers.create(tx, name, now, provider_id=provider_id))
+        except TooManyOrganisations:
+            error = f"You own {MAX_OWNED} organisations already."
+        except providers.NameTaken:
+            await portal.store.write(lambda tx: organisations.undo_founding(tx, provider_id, developer_id))
+            error = "This name is taken."
+    if error is not None:
+        return visit.page("organisation/new.html", status=422, errors={"name": error})
+    return visit.redirect(f"/organisations/{to_text(provider_id)}", "organisation_created")
+
+
+async def show(visit: Visit) -> Response:
+    provider = await provider_of(visit)
+    records = await visit.portal.access.read(lambda tx: subscriptions.list_of(tx, provider.id))
+    since = visit.now - 30 * DAY
+    calls = await visit.portal.access.read(lambda tx: usage.calls_of(tx, provider.id, DAY, since))
+    return visit.page(
+        "organisation/overview.html",
+        provider=provider,
+        subscriptions=sorted(records, key=lambda record: (record.state == "cancelled", record.created_at)),
+        products=visit.portal.products,
+        calls=calls,
+    )
+
+
+PAGES = (
+    Page("GET", "/organisations/new", Needs.signed_in, show_new),
+    Page("POST", "/organisations/new", Needs.signed_in, create),
+    Page("GET", "/organisations/{organisation}", Needs.member, show),
+)

@@ -1,0 +1,134 @@
+"""Subscriptions of an organisation: made, activated, renamed, given an end, cancelled."""
+
+from datetime import UTC, datetime
+
+from starlette.responses import Response
+
+from strongroom.portal import shown_once, subscribing
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.organisation import name_error, provider_of
+from strongroom.portal.products import Product
+from strongroom.portal.refusals import Absent
+from strongroom.portal.subscribing import Detail
+from strongroom.server.ids import from_text, to_text
+
+
+def path_of(visit: Visit, subscription_id: bytes) -> str:
+    return f"/organisations/{visit.path('organisation')}/subscriptions/{to_text(subscription_id)}"
+
+
+async def detail_of(visit: Visit) -> Detail:
+    """The subscription of the path, if it is the organisation's."""
+    provider_id, subscription_id = visit.organisation.provider_id, from_text(visit.path("subscription"))
+    return await visit.portal.access.read(lambda tx: subscribing.read(tx, provider_id, subscription_id, visit.now))
+
+
+def _product(visit: Visit) -> Product:
+    product = visit.portal.products.find(visit.path("product"))
+    if product is None:
+        raise Absent
+    return product
+
+
+async def show_subscribe(visit: Visit) -> Response:
+    return visit.page("subscription/new.html", product=_product(visit), provider=await provider_of(visit))
+
+
+async def subscribe(visit: Visit) -> Response:
+    portal, now, who = visit.portal, visit.now, visit.who
+    product, provider = _product(visit), await provider_of(visit)
+    name = visit.form.text("name")
+    errors = {}
+    wrong = name_error(name, subscribing.MAX_NAME)
+    if wrong is not None:
+        errors["name"] = wrong
+    if product.terms and not visit.form.text("terms"):
+        errors["terms"] = "Agree to the terms to subscribe."
+    if not errors:
+        try:
+            new = await portal.access.write(
+                lambda tx: subscribing.subscribe(tx, provider.id, product, name, who.developer_id, now)
+            )
+        except subscribing.TooManySubscriptions:
+            errors["name"] = f"An organisation has at most {subscribing.MAX_IN_FORCE} subscriptions."
+    if errors:
+        return visit.page("subscription/new.html", status=422, product=product, provider=provider, errors=errors)
+    values = {"primary": new.primary, "secondary": new.secondary}
+    row = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, new.id, values, now))
+    return visit.redirect(f"{path_of(visit, new.id)}/keys/{to_text(row)}")
+
+
+async def show(visit: Visit) -> Response:
+    return await _page(visit, await detail_of(visit), {})
+
+
+async def activate(visit: Visit) -> Response:
+    provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    record = (await detail_of(visit)).subscription
+    done = await visit.portal.access.write(lambda tx: subscribing.activate(tx, provider_id, record.id, who, now))
+    return visit.redirect(path_of(visit, record.id), "subscription_activated" if done else "nothing_changed")
+
+
+async def rename(visit: Visit) -> Response:
+    provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    detail = await detail_of(visit)
+    name = visit.form.text("name")
+    wrong = name_error(name, subscribing.MAX_NAME)
+    if wrong is not None:
+        return await _page(visit, detail, {"name": wrong})
+    done = await visit.portal.access.write(
+        lambda tx: subscribing.rename(tx, provider_id, detail.subscription.id, name, who, now)
+    )
+    return visit.redirect(path_of(visit, detail.subscription.id), "renamed" if done else "nothing_changed")
+
+
+async def set_expiry(visit: Visit) -> Response:
+    provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    detail = await detail_of(visit)
+    record = detail.subscription
+    product = visit.portal.products.find(record.product)
+    try:
+        at = subscribing.expiry(visit.form.text("ends"), record, product, now)
+    except subscribing.WrongExpiry:
+        return await _page(visit, detail, {"ends": "Choose a day after today that the product allows."})
+    done = await visit.portal.access.write(lambda tx: subscribing.set_expiry(tx, provider_id, record.id, at, who, now))
+    return visit.redirect(path_of(visit, record.id), "expiry_changed" if done else "nothing_changed")
+
+
+async def show_cancel(visit: Visit) -> Response:
+    detail = await detail_of(visit)
+    return visit.page("subscription/cancel.html", detail=detail, provider=await provider_of(visit))
+
+
+async def cancel(visit: Visit) -> Response:
+    provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    record = (await detail_of(visit)).subscription
+    done = await visit.portal.access.write(lambda tx: subscribing.cancel(tx, provider_id, record.id, who, now))
+    return visit.redirect(path_of(visit, record.id), "subscription_cancelled" if done else "nothing_changed")
+
+
+async def _page(visit: Visit, detail: Detail, errors: dict[str, str]) -> Response:
+    expires_at = detail.subscription.expires_at
+    return visit.page(
+        "subscription/detail.html",
+        status=422 if errors else 200,
+        errors=errors,
+        provider=await provider_of(visit),
+        detail=detail,
+        product=visit.portal.products.find(detail.subscription.product),
+        ends="" if expires_at is None else f"{datetime.fromtimestamp(expires_at // 1000, UTC):%Y-%m-%d}",
+    )
+
+
+_BASE = "/organisations/{organisation}/subscriptions/{subscription}"
+
+PAGES = (
+    Page("GET", "/organisations/{organisation}/subscribe/{product}", Needs.member, show_subscribe),
+    Page("POST", "/organisations/{organisation}/subscribe/{product}", Needs.member, subscribe),
+    Page("GET", _BASE, Needs.member, show),
+    Page("POST", f"{_BASE}/activate", Needs.member, activate),
+    Page("POST", f"{_BASE}/name", Needs.member, rename),
+    Page("POST", f"{_BASE}/expiry", Needs.member, set_expiry),
+    Page("GET", f"{_BASE}/cancel", Needs.owner, show_cancel),
+    Page("POST", f"{_BASE}/cancel", Needs.owner, cancel),
+)

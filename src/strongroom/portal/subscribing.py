@@ -1,0 +1,139 @@
+"""What developers do with subscriptions: the rules around the access store, and a note of every act."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from strongroom.access import providers, subscription_states, subscriptions
+from strongroom.access.subscriptions import NewSubscription, SubscriptionKeyRecord, SubscriptionRecord
+from strongroom.portal.products import Product
+from strongroom.portal.refusals import Absent
+from strongroom.server import audit
+from strongroom.server.clock import DAY, HOUR
+from strongroom.server.db import Transaction
+
+MAX_NAME = 80
+MAX_IN_FORCE = 50
+GRACES = {"none": 0, "hour": HOUR, "day": DAY, "week": 7 * DAY}
+"""How long the old key may go on after a new one was made."""
+MAX_EXPIRY = 10 * 366 * DAY
+
+
+class TooManySubscriptions(Exception):
+    """An organisation has at most fifty subscriptions that were not cancelled."""
+
+
+class WrongExpiry(Exception):
+    """Not a date, not in the future, or later than the product allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    subscription: SubscriptionRecord
+    keys: list[SubscriptionKeyRecord]
+    """Those in force and those in their grace."""
+
+
+async def subscribe(
+    tx: Transaction, provider_id: bytes, product: Product, name: str, actor_id: bytes, now: int
+) -> NewSubscription:
+    """A new subscription; who accepted the terms of which product is noted. `TooManySubscriptions`."""
+    await tx.put(providers.TAKE_TURN, provider_id=provider_id)
+    records = await subscriptions.list_of(tx, provider_id)
+    if sum(record.state != "cancelled" for record in records) >= MAX_IN_FORCE:
+        raise TooManySubscriptions
+    new = await subscriptions.create(
+        tx,
+        provider_id,
+        name,
+        now,
+        product=product.id,
+        approved=not product.approval,
+        expires_at=None if product.lifetime_days is None else now + product.lifetime_days * DAY,
+    )
+    detail = f"{name}: {product.id}, terms accepted"
+    await _note(tx, "subscription_created", provider_id, new.id, actor_id, now, detail)
+    return new
+
+
+async def read(tx: Transaction, provider_id: bytes, subscription_id: bytes | None, now: int) -> Detail:
+    """`Absent` where the provider has no such subscription."""
+    if subscription_id is None:
+        raise Absent
+    found = await subscriptions.read(tx, provider_id, subscription_id)
+    if found is None:
+        raise Absent
+    keys = await subscriptions.keys_of(tx, provider_id, subscription_id)
+    return Detail(found, [key for key in keys if key.expires_at is None or key.expires_at > now])
+
+
+async def activate(tx: Transaction, provider_id: bytes, subscription_id: bytes, actor_id: bytes, now: int) -> bool:
+    """False unless it is approved, waits for this and has not expired."""
+    found = await subscriptions.read(tx, provider_id, subscription_id)
+    if found is None or found.state_at(now) != "submitted":
+        return False
+    if not await subscriptions.activate(tx, provider_id, subscription_id, now):
+        return False
+    await _note(tx, "subscription_activated", provider_id, subscription_id, actor_id, now)
+    return True
+
+
+async def cancel(tx: Transaction, provider_id: bytes, subscription_id: bytes, actor_id: bytes, now: int) -> bool:
+    if not await subscriptions.cancel(tx, provider_id, subscription_id, now):
+        return False
+    await _note(tx, "subscription_cancelled", provider_id, subscription_id, actor_id, now)
+    return True
+
+
+async def rename(
+    tx: Transaction, provider_id: bytes, subscription_id: bytes, name: str, actor_id: bytes, now: int
+) -> bool:
+    if not await subscription_states.rename(tx, provider_id, subscription_id, name):
+        return False
+    await _note(tx, "subscription_renamed", provider_id, subscription_id, actor_id, now, name)
+    return True
+
+
+async def regenerate(
+    tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, grace: str, actor_id: bytes, now: int
+) -> str | None:
+    """The new key of one slot; None where the subscription was cancelled or has expired. `grace` names one of ours."""
+    found = await subscriptions.read(tx, provider_id, subscription_id)
+    if found is None or found.state_at(now) in ("cancelled", "expired"):
+        return None
+    key = await subscriptions.regenerate(tx, provider_id, subscription_id, slot, now, GRACES[grace])
+    detail = f"{slot}, the old key goes on for: {grace}"
+    await _note(tx, "key_regenerated", provider_id, subscription_id, actor_id, now, detail)
+    return key
+
+
+async def set_expiry(
+    tx: Transaction, provider_id: bytes, subscription_id: bytes, at: int | None, actor_id: bytes, now: int
+) -> bool:
+    if not await subscription_states.set_expiry(tx, provider_id, subscription_id, at):
+        return False
+    detail = "no end" if at is None else f"ends {datetime.fromtimestamp(at // 1000, UTC):%Y-%m-%d}"
+    await _note(tx, "expiry_changed", provider_id, subscription_id, actor_id, now, detail)
+    return True
+
+
+def expiry(text: str, record: SubscriptionRecord, product: Product | None, now: int) -> int | None:
+    """The beginning of a day in UTC, written `2026-01-31`; empty text for as long as the product allows."""
+    latest = None
+    if product is not None and product.lifetime_days is not None:
+        latest = record.created_at + product.lifetime_days * DAY
+    if not text:
+        return latest
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise WrongExpiry from None
+    at = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+    if not now < at <= now + MAX_EXPIRY or (latest is not None and at > latest):
+        raise WrongExpiry
+    return at
+
+
+async def _note(
+    tx: Transaction, action: str, provider_id: bytes, object_id: bytes, actor_id: bytes, now: int, detail: str = ""
+) -> None:
+    await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=object_id, detail=detail)

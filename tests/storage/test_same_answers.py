@@ -266,7 +266,8 @@ class VaultActor(Actor):
         )
 
     async def issue(self, a: int, b: int, c: int) -> Any:
-        made = await vault_admission_tokens.issue(self._vault, PROVIDERS[a % 2])
+        now = self.clock.now()
+        made = await self.store.write(lambda tx: vault_admission_tokens.issue(tx, PROVIDERS[a % 2], now, LIFETIME))
         self._tokens.append(made.token_value)
         return made
 
@@ -296,31 +297,33 @@ class VaultActor(Actor):
         return await self._authenticated(a, b)
 
     async def log_out(self, a: int, b: int, c: int) -> None:
-        await vault_session.delete(self._vault, await self._authenticated(a, b))
+        await self._revoke(await self._authenticated(a, b))
 
     async def write_after_a_look(self, a: int, b: int, c: int) -> None:
         who = await self._authenticated(a, b)
         if c % 2:
-            await vault_session.delete(self._vault, who)
+            await self._revoke(who)
         now = self.clock.now() + (c % 3) * HOUR
         await self.store.write(lambda tx: vault_session.recheck(tx, who, now))
 
     async def list_nodes(self, a: int, b: int, c: int) -> Any:
-        return await classification_nodes.list_nodes(
-            self._vault,
-            ClassificationNodeQuery(
-                scheme_name=(None, "program", "esafe", "nothing", "", "ä")[a % 6],
-                by_name=(None, "a", "A", "%", "_", "", "ä", "\x00")[b],
-                page=(None, 1, 2)[c % 3],
-                per=(None, 3)[c % 2],
-            ),
+        query = ClassificationNodeQuery(
+            scheme_name=(None, "program", "esafe", "nothing", "", "ä")[a % 6],
+            by_name=(None, "a", "A", "%", "_", "", "ä", "\x00")[b],
+            page=(None, 1, 2)[c % 3],
+            per=(None, 3)[c % 2],
         )
+        return await self.store.read(lambda tx: classification_nodes.list_nodes(tx, self._vault.public_url, query))
 
     async def import_again(self, a: int, b: int, c: int) -> Any:
         return await importing.ensure_shipped(self.store, self.clock.now())
 
     async def prune(self, a: int, b: int, c: int) -> int:
         return await vault_maintenance.prune(self._vault)
+
+    async def _revoke(self, who: VaultSession) -> None:
+        now = self.clock.now()
+        await self.store.write(lambda tx: vault_session.revoke(tx, who, now))
 
     async def _authenticated(self, a: int, b: int) -> VaultSession:
         text = self._strings[-1 - b % len(self._strings)]

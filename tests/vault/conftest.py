@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -21,6 +22,8 @@ from strongroom.vault.api import VaultApi
 from strongroom.vault.area import Vault
 from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.vault import (
+    ClassificationNodeQuery,
+    ClassificationNodesResponse,
     CreateVaultSession,
     CreateVaultUser,
     IssueExternalAdmissionToken,
@@ -32,6 +35,7 @@ KEYS = Path(__file__).parents[1] / "keys"
 PROVIDER = b"\x01" * 16
 OTHER_PROVIDER = b"\x02" * 16
 REALM = "https://vault.example"
+SOMEBODY = VaultSession(PROVIDER, b"\x02" * 16, b"\x03" * 16)
 
 
 def public_pem(name: str) -> str:
@@ -93,6 +97,13 @@ class World:
 
     async def authenticate(self, text: str, provider_id: bytes = PROVIDER) -> VaultSession:
         return await session.authenticate(self.vault, provider_id, text)
+
+    async def list_nodes(self, query: ClassificationNodeQuery) -> ClassificationNodesResponse:
+        listing = await self.api.list_classification_nodes(SOMEBODY, query)
+        return cast("ClassificationNodesResponse", await listing.make())
+
+    async def version(self, query: ClassificationNodeQuery) -> str:
+        return (await self.api.list_classification_nodes(SOMEBODY, query)).etag
 
     async def rows(self, sql: str, **values: Value) -> list[Row]:
         async def find(tx: Transaction) -> list[Row]:

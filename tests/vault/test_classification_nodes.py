@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strongroom.server import ids
-from strongroom.server.clock import MovableClock
 from strongroom.server.db import Transaction
 from strongroom.server.db.sqlite import SqliteStore
 from strongroom.server.principals import VaultSession
-from strongroom.server.secret import ServerSecret
 from strongroom.vault import classification_nodes
-from strongroom.vault.area import Vault
+from strongroom.vault.api import VaultApi
 from strongroom.vault.importing import SHIPPED, ensure_shipped, import_classification
 from strongroom.wire.refusal import Refusal
 from strongroom.wire.vault import ClassificationNode, ClassificationNodeQuery
@@ -34,7 +33,7 @@ SOMEBODY = VaultSession(b"\x01" * 16, b"\x02" * 16, b"\x03" * 16)
 
 async def listed(world: "World", **query: object) -> list[ClassificationNode]:
     await ensure_shipped(world.vault.store, 1)
-    answer = await classification_nodes.list_nodes(world.vault, msgspec.convert(query, ClassificationNodeQuery))
+    answer = await world.list_nodes(msgspec.convert(query, ClassificationNodeQuery))
     return answer.classification_nodes
 
 
@@ -57,7 +56,7 @@ async def test_a_node_has_the_fields_of_the_specification(world: "World") -> Non
 async def test_the_whole_listing_is_ordered_and_has_null_meta(world: "World") -> None:
     nodes = await listed(world)
     assert [(node.scheme, node.ordinal) for node in nodes] == sorted((node.scheme, node.ordinal) for node in nodes)
-    answer = await classification_nodes.list_nodes(world.vault, ClassificationNodeQuery())
+    answer = await world.list_nodes(ClassificationNodeQuery())
     assert msgspec.to_builtins(answer.meta) == {"pages": None, "total_count": None}
 
 
@@ -89,11 +88,11 @@ async def test_pages_add_up_to_the_listing(world: "World") -> None:
     seen: list[ClassificationNode] = []
     for page in range(1, -(-len(whole) // 7) + 1):
         query = ClassificationNodeQuery(page=page, per=7)
-        answer = await classification_nodes.list_nodes(world.vault, query)
+        answer = await world.list_nodes(query)
         assert (answer.meta.pages, answer.meta.total_count) == (-(-len(whole) // 7), len(whole))
         seen += answer.classification_nodes
     assert seen == whole
-    beyond = await classification_nodes.list_nodes(world.vault, ClassificationNodeQuery(page=1_000_000, per=200))
+    beyond = await world.list_nodes(ClassificationNodeQuery(page=1_000_000, per=200))
     assert beyond.classification_nodes == []
     assert beyond.meta.total_count == len(whole)
 
@@ -101,10 +100,10 @@ async def test_pages_add_up_to_the_listing(world: "World") -> None:
 async def test_pages_count_what_the_filters_leave(world: "World") -> None:
     await listed(world)
     query = ClassificationNodeQuery(per=5, scheme_name="esafe_tags")
-    answer = await classification_nodes.list_nodes(world.vault, query)
+    answer = await world.list_nodes(query)
     assert [node.ordinal for node in answer.classification_nodes] == [1, 2, 3, 4, 5]
     assert (answer.meta.pages, answer.meta.total_count) == (3, 13)
-    nothing = await classification_nodes.list_nodes(world.vault, ClassificationNodeQuery(page=1, by_name="\x01"))
+    nothing = await world.list_nodes(ClassificationNodeQuery(page=1, by_name="\x01"))
     assert (nothing.meta.pages, nothing.meta.total_count) == (0, 0)
 
 
@@ -126,9 +125,8 @@ async def test_an_id_that_names_nothing_is_not_found(world: "World") -> None:
 
 
 async def test_image_addresses_come_from_the_setting(world: "World") -> None:
-    vault = replace(world.vault, public_url="https://vault.example/base/")
-    await ensure_shipped(vault.store, 1)
-    nodes = (await classification_nodes.list_nodes(vault, ClassificationNodeQuery())).classification_nodes
+    world.api = VaultApi(replace(world.vault, public_url="https://vault.example/base/"))
+    nodes = await listed(world)
     assert all(node.image.startswith("https://vault.example/base/vault/global/images/") for node in nodes)
 
 
@@ -158,7 +156,6 @@ def test_by_name_is_the_substring_test_of_python(
 ) -> None:
     async def compare(path: Path) -> None:
         store = SqliteStore(path, files("strongroom.vault") / "migrations")
-        vault = Vault(store, MovableClock(), ServerSecret(b"s" * 32), "", "https://vault.example", _no_claim)
 
         async def fill(tx: Transaction) -> None:
             for ordinal, name in enumerate(sorted(names)):
@@ -172,7 +169,8 @@ def test_by_name_is_the_substring_test_of_python(
 
         await store.write(fill)
         for fragment in fragments:
-            answer = await classification_nodes.list_nodes(vault, ClassificationNodeQuery(by_name=fragment))
+            query = ClassificationNodeQuery(by_name=fragment)
+            answer = await store.read(partial(classification_nodes.list_nodes, public_url="", query=query))
             found = [node.name for node in answer.classification_nodes]
             assert found == [name for name in sorted(names) if fragment in name]
         await store.close()
@@ -180,27 +178,23 @@ def test_by_name_is_the_substring_test_of_python(
     asyncio.run(compare(tmp_path_factory.mktemp("nodes") / "vault.sqlite"))
 
 
-async def _no_claim(token_value: str, provider_id: bytes, claimant: str) -> None:
-    raise AssertionError
-
-
 async def test_each_listing_has_a_version_of_its_own(world: "World") -> None:
     await listed(world)
     queries = [{}, {"scheme_name": "tag"}, {"by_name": "tag"}, {"page": 1}, {"per": 1}, {"by_name": "\ud800"}]
     records = [msgspec.convert(query, ClassificationNodeQuery) for query in queries]
-    versions = [await classification_nodes.version(world.vault, record) for record in records]
+    versions = [await world.version(record) for record in records]
     assert len(set(versions)) == len(versions)
-    assert versions == [await classification_nodes.version(world.vault, record) for record in records]
-    moved = replace(world.vault, public_url="https://elsewhere.example")
-    assert await classification_nodes.version(moved, records[0]) not in versions
+    assert versions == [await world.version(record) for record in records]
+    world.api = VaultApi(replace(world.vault, public_url="https://elsewhere.example"))
+    assert await world.version(records[0]) not in versions
 
 
 async def test_every_import_makes_a_new_version(world: "World") -> None:
     query = ClassificationNodeQuery()
-    versions = [await classification_nodes.version(world.vault, query)]
+    versions = [await world.version(query)]
     await ensure_shipped(world.vault.store, 1_000)
-    versions.append(await classification_nodes.version(world.vault, query))
+    versions.append(await world.version(query))
     for now in (1_000, 1_000, 500, 2_000):  # within a millisecond, and after the clock was set back
         await import_classification(world.vault.store, SHIPPED / "tag.toml", now)
-        versions.append(await classification_nodes.version(world.vault, query))
+        versions.append(await world.version(query))
     assert len(set(versions)) == len(versions)

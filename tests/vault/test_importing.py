@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from strongroom.server.principals import VaultSession
-from strongroom.vault import classification_nodes
 from strongroom.vault.importing import SHIPPED, ImportReport, ensure_shipped, import_classification
 from strongroom.vault.scheme_file import ImportRefused
 from strongroom.wire.vault import ClassificationNode, ClassificationNodeQuery
@@ -46,7 +45,7 @@ def write(folder: Path, *nodes: str, scheme: str = "zoo") -> Path:
 
 async def nodes_of(world: "World", scheme: str | None = "zoo") -> dict[str, ClassificationNode]:
     query = ClassificationNodeQuery(scheme_name=scheme)
-    answer = await classification_nodes.list_nodes(world.vault, query)
+    answer = await world.list_nodes(query)
     return {node.name: node for node in answer.classification_nodes}
 
 

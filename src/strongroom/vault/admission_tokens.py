@@ -78,24 +78,19 @@ _PRUNE_LIMIT = 500
 _KEPT_AFTER_EXPIRY = 30 * DAY
 
 
-async def issue(vault: Vault, provider_id: bytes) -> AdmissionToken:
+async def issue(tx: Transaction, provider_id: bytes, now: int, lifetime: int) -> AdmissionToken:
     """A token for the provider's own users that opens the vault only (spec: key store rule 1). Shown once."""
-    now = vault.clock.now()
     value = tokens.mint(tokens.Prefix.admission_token)
     token_id = ids.new_row_id(now)
-
-    async def store(tx: Transaction) -> None:
-        await tx.run(
-            ISSUE,
-            token_hash=tokens.digest(value),
-            admission_token_id=token_id,
-            provider_id=provider_id,
-            keystore_user_id=None,
-            now=now,
-            expires_at=now + vault.admission_token_lifetime_ms,
-        )
-
-    await vault.store.write(store)
+    await tx.put(
+        ISSUE,
+        token_hash=tokens.digest(value),
+        admission_token_id=token_id,
+        provider_id=provider_id,
+        keystore_user_id=None,
+        now=now,
+        expires_at=now + lifetime,
+    )
     return AdmissionToken(id=ids.to_text(token_id), token_value=value, used=False)
 
 
@@ -147,6 +142,11 @@ async def is_known(tx: Transaction, token_value: str) -> bool:
     return await tx.one(FIND, token_hash=tokens.digest(token_value)) is not None
 
 
+async def has_account(tx: Transaction, provider_id: bytes, fingerprint: bytes) -> bool:
+    """Whether the public key with this fingerprint has a vault user at this provider."""
+    return await tx.one(PUBLIC_KEY_HAS_ACCOUNT, fingerprint=fingerprint, provider_id=provider_id) is not None
+
+
 async def consume(tx: Transaction, token_value: str, provider_id: bytes, user_id: bytes, now: int) -> bytes | None:
     """Use the token up for a new user, in the caller's transaction: if that fails, the token is still good.
 
@@ -194,10 +194,8 @@ async def prune(tx: Transaction, now: int) -> int:
 async def _check_no_account(
     tx: Transaction, provider_id: bytes, keystore_user_id: bytes, fingerprint: bytes | None
 ) -> None:
-    exists = await tx.one(KEYSTORE_USER_HAS_ACCOUNT, keystore_user_id=keystore_user_id, provider_id=provider_id)
-    if exists is None and fingerprint is not None:
-        exists = await tx.one(PUBLIC_KEY_HAS_ACCOUNT, fingerprint=fingerprint, provider_id=provider_id)
-    if exists is not None:
+    user = await tx.one(KEYSTORE_USER_HAS_ACCOUNT, keystore_user_id=keystore_user_id, provider_id=provider_id)
+    if user is not None or (fingerprint is not None and await has_account(tx, provider_id, fingerprint)):
         raise Refused(Refusal.vault_account_exists)
 
 

@@ -36,22 +36,30 @@ class VaultApi:
         return VaultSessionResponse(VaultSessionRecord(encrypted_session_authentication_string=encrypted))
 
     async def delete_session(self, who: VaultSession, what: None) -> None:
-        await session.delete(self._vault, who)
+        now = self._vault.clock.now()
+        await self._vault.store.write(lambda tx: session.revoke(tx, who, now))
 
     async def list_classification_nodes(self, who: VaultSession, what: ClassificationNodeQuery) -> Versioned:
         # The version is read before the nodes: an import in between leaves new nodes under an old version, which costs
         # their holder one more transfer. The other way round old nodes would pass for new ones.
-        etag = await classification_nodes.version(self._vault, what)
-        return Versioned(etag, lambda: classification_nodes.list_nodes(self._vault, what))
+        store, public_url = self._vault.store, self._vault.public_url
+        etag = await store.read(lambda tx: classification_nodes.version(tx, public_url, what))
+        return Versioned(etag, lambda: store.read(lambda tx: classification_nodes.list_nodes(tx, public_url, what)))
 
     async def read_classification_node(self, who: VaultSession, what: str) -> ClassificationNodeResponse:
-        return ClassificationNodeResponse(await classification_nodes.read(self._vault, what))
+        public_url = self._vault.public_url
+        return ClassificationNodeResponse(
+            await self._vault.store.read(lambda tx: classification_nodes.read(tx, public_url, what))
+        )
 
     async def read_image(self, who: None, what: str) -> Content:
-        return await images.read(self._vault, what)
+        return await self._vault.store.read(lambda tx: images.read(tx, what))
 
     async def issue_admission_token(self, who: Provider, what: None) -> AdmissionTokenResponse:
-        return AdmissionTokenResponse(await admission_tokens.issue(self._vault, who.provider_id))
+        now = self._vault.clock.now()
+        lifetime = self._vault.admission_token_lifetime_ms
+        token = await self._vault.store.write(lambda tx: admission_tokens.issue(tx, who.provider_id, now, lifetime))
+        return AdmissionTokenResponse(token)
 
     async def issue_external_admission_token(
         self, who: Service, what: IssueExternalAdmissionToken

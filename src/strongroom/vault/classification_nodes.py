@@ -9,7 +9,6 @@ import msgspec
 from strongroom.server import ids
 from strongroom.server.db import Row, Transaction, Value
 from strongroom.vault import images
-from strongroom.vault.area import Vault
 from strongroom.version import __version__
 from strongroom.wire.paging import PagingMeta
 from strongroom.wire.refusal import Refusal, Refused
@@ -44,7 +43,7 @@ HOLDS_FRAGMENT = "REPLACE(name, :fragment, '') <> name"
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-async def list_nodes(vault: Vault, query: ClassificationNodeQuery) -> ClassificationNodesResponse:
+async def list_nodes(tx: Transaction, public_url: str, query: ClassificationNodeQuery) -> ClassificationNodesResponse:
     """Every node that matches, by scheme and ordinal; a page of them where one is asked for (spec: vault 12).
 
     `by_name` is a part of the name, taken literally and with its case; an empty one matches every name.
@@ -61,48 +60,34 @@ async def list_nodes(vault: Vault, query: ClassificationNodeQuery) -> Classifica
         conditions["fragment"] = HOLDS_FRAGMENT
         values["fragment"] = query.by_name
     where = f" WHERE {' AND '.join(conditions.values())}" if conditions else ""
-
-    async def find(tx: Transaction) -> tuple[list[Row], int]:
-        listing = LIST.format(where=where)
-        if not query.wanted:
-            return await tx.all(listing, **values), 0
+    listing = LIST.format(where=where)
+    meta = PagingMeta()
+    if query.wanted:
         rows = await tx.all(listing + PAGE, **values, limit=query.limit, offset=query.offset)
-        count = await tx.one(COUNT.format(where=where), **values)
-        assert count is not None
-        return rows, count[0]
-
-    rows, total_count = await vault.store.read(find)
-    return ClassificationNodesResponse(
-        [_node(vault.public_url, row) for row in rows], PagingMeta.of(query, total_count)
-    )
+        counted = await tx.one(COUNT.format(where=where), **values)
+        assert counted is not None
+        meta = PagingMeta.of(query, counted[0])
+    else:
+        rows = await tx.all(listing, **values)
+    return ClassificationNodesResponse([_node(public_url, row) for row in rows], meta)
 
 
-async def version(vault: Vault, query: ClassificationNodeQuery) -> str:
+async def version(tx: Transaction, public_url: str, query: ClassificationNodeQuery) -> str:
     """The entity tag of this listing: another one after every import, and for everything else that its bytes show."""
-
-    async def find(tx: Transaction) -> Row | None:
-        return await tx.one(VERSION)
-
-    row = await vault.store.read(find)
-    said = (__version__, vault.public_url, 0 if row is None else row[0], query)
+    row = await tx.one(VERSION)
+    said = (__version__, public_url, 0 if row is None else row[0], query)
     return f'"{hashlib.sha256(repr(said).encode()).hexdigest()[:32]}"'
 
 
-async def read(vault: Vault, node_id: str) -> PlacedClassificationNode:
+async def read(tx: Transaction, public_url: str, node_id: str) -> PlacedClassificationNode:
     """One node with its parent, null at the root of its scheme; `not_found`."""
     key = ids.from_text(node_id)
-    if key is None:
-        raise Refused(Refusal.not_found)
-
-    async def find(tx: Transaction) -> Row | None:
-        return await tx.one(FIND, node_id=key)
-
-    row = await vault.store.read(find)
+    row = None if key is None else await tx.one(FIND, node_id=key)
     if row is None:
         raise Refused(Refusal.not_found)
     *columns, parent_id = row
     return PlacedClassificationNode(
-        **msgspec.structs.asdict(_node(vault.public_url, tuple(columns))),
+        **msgspec.structs.asdict(_node(public_url, tuple(columns))),
         parent_id=None if parent_id is None else ids.to_text(parent_id),
     )
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from strongroom.server import ids
 from strongroom.server.answers import Content
-from strongroom.server.db import Row, Transaction
-from strongroom.vault.area import Vault
+from strongroom.server.db import Transaction
 from strongroom.wire.refusal import Refusal, Refused
 
 MAX_BYTES = 1024 * 1024
@@ -67,16 +66,10 @@ def url(public_url: str, image_id: bytes) -> str:
     return f"{public_url}/vault/global/images/{ids.to_text(image_id)}"
 
 
-async def read(vault: Vault, image_id: str) -> Content:
+async def read(tx: Transaction, image_id: str) -> Content:
     """The picture with the headers it is always served with; `not_found`."""
     key = ids.from_text(image_id)
-    if key is None:
-        raise Refused(Refusal.not_found)
-
-    async def find(tx: Transaction) -> Row | None:
-        return await tx.one(FIND, image_id=key)
-
-    row = await vault.store.read(find)
+    row = None if key is None else await tx.one(FIND, image_id=key)
     if row is None:
         raise Refused(Refusal.not_found)
     media_type, content_hash, content = row

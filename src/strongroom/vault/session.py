@@ -152,14 +152,9 @@ async def recheck(tx: Transaction, session: VaultSession, now: int) -> None:
     )
 
 
-async def delete(vault: Vault, session: VaultSession) -> None:
+async def revoke(tx: Transaction, session: VaultSession, now: int) -> None:
     """Log out: the string opens nothing any more, at once and everywhere."""
-    now = vault.clock.now()
-
-    async def revoke(tx: Transaction) -> None:
-        await tx.put(REVOKE, user_id=session.user_id, session_id=session.session_id, now=now)
-
-    await vault.store.write(revoke)
+    await tx.put(REVOKE, user_id=session.user_id, session_id=session.session_id, now=now)
 
 
 async def prune(tx: Transaction, now: int) -> int:

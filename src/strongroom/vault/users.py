@@ -10,8 +10,6 @@ from strongroom.vault import admission_tokens
 from strongroom.vault.area import Vault
 from strongroom.wire.refusal import Refusal, Refused
 
-TAKEN = "SELECT 1 FROM public_key_fingerprints WHERE fingerprint = :fingerprint AND provider_id = :provider_id"
-
 INSERT_FINGERPRINT = """
 INSERT INTO public_key_fingerprints (fingerprint, provider_id, user_id)
 VALUES (:fingerprint, :provider_id, :user_id) ON CONFLICT (fingerprint, provider_id) DO NOTHING
@@ -48,7 +46,7 @@ async def create(vault: Vault, provider_id: bytes, pem: str, admission_token: st
     user_id = ids.new_row_id(now)
 
     async def look(tx: Transaction) -> tuple[bool, bool]:
-        taken = await tx.one(TAKEN, fingerprint=public_key.fingerprint_bytes, provider_id=provider_id) is not None
+        taken = await admission_tokens.has_account(tx, provider_id, public_key.fingerprint_bytes)
         return await admission_tokens.is_known(tx, admission_token), taken
 
     async def admit(tx: Transaction) -> None:

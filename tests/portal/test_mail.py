@@ -1,0 +1,216 @@
+"""Mail: over real SMTP, sealed while it waits, tried again, and sent once by however many processes."""
+
+import asyncio
+import smtplib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from email import message_from_bytes, policy
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
+
+from strongroom.portal import messages
+from strongroom.portal.limits import TooMany
+from strongroom.portal.mail import MAX_TRIES, MailQueue, Message, NotSent
+from strongroom.portal.mailers import OutboxMailer, SmtpMailer, compose, make
+from strongroom.server.clock import MovableClock
+from strongroom.server.db import Store, Transaction
+from strongroom.server.db.open import open_store
+from strongroom.server.secret import ServerSecret
+from strongroom.server.settings import load
+
+pytestmark = pytest.mark.anyio
+
+MESSAGE = messages.confirm("ada@example.com", "http://localhost:8000/portal/confirm/x")
+SECRET = ServerSecret(b"s" * 32)
+
+
+class Inbox:
+    """Takes every message, or answers what it was told to."""
+
+    def __init__(self) -> None:
+        self.answer = "250 OK"
+        self.taken: list[tuple[list[str], bytes]] = []
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802  # aiosmtpd's name
+        if self.answer.startswith("250"):
+            self.taken.append((envelope.rcpt_tos, envelope.content))
+        return self.answer
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+        self.fails = False
+
+    async def send(self, message: Message) -> None:
+        await asyncio.sleep(0)
+        if self.fails:
+            raise NotSent
+        self.sent.append(message)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    made = open_store(None, tmp_path / "portal.sqlite", files("strongroom.portal") / "migrations")
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def inbox() -> Inbox:
+    return Inbox()
+
+
+@pytest.fixture
+def server(inbox: Inbox) -> Iterator[int]:
+    def check(server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
+        return AuthResult(success=(data.login, data.password) == (b"portal", b"p/w"), handled=False)
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    controller = Controller(inbox, hostname="127.0.0.1", port=port, authenticator=check, auth_require_tls=False)
+    controller.start()
+    yield port
+    controller.stop()
+
+
+def on_disk(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.glob("portal.sqlite*"))
+
+
+async def put(queue: MailQueue, store: Store, clock: MovableClock) -> None:
+    await store.write(lambda tx: queue.put(tx, MESSAGE, clock.now()))
+
+
+async def test_a_message_goes_out_over_smtp_in_both_forms(server: int, inbox: Inbox) -> None:
+    mailer = SmtpMailer(f"smtp://portal:p%2Fw@127.0.0.1:{server}", "portal@vault.example")
+    await mailer.send(MESSAGE)
+    ((to, content),) = inbox.taken
+    mail = message_from_bytes(content, policy=policy.default)
+    assert to == ["ada@example.com"]
+    assert mail["From"] == "Strongroom <portal@vault.example>"
+    assert mail["Subject"] == MESSAGE.subject
+    assert mail["Message-ID"].endswith("@vault.example>")
+    forms = {part.get_content_type(): part.get_content() for part in mail.iter_parts()}
+    assert forms.keys() == {"text/plain", "text/html"}
+    assert all("http://localhost:8000/portal/confirm/x" in form for form in forms.values())
+
+
+@pytest.mark.parametrize("credentials", ["portal:wrong", "nobody:p%2Fw"])
+async def test_a_refused_login_is_said_without_the_password(server: int, inbox: Inbox, credentials: str) -> None:
+    mailer = SmtpMailer(f"smtp://{credentials}@127.0.0.1:{server}", "portal@vault.example")
+    with pytest.raises(NotSent) as caught:
+        await mailer.send(MESSAGE)
+    assert isinstance(caught.value.__cause__, smtplib.SMTPAuthenticationError)
+    assert "p/w" not in repr(mailer)
+    assert inbox.taken == []
+
+
+async def test_a_refused_message_is_not_sent(server: int, inbox: Inbox) -> None:
+    inbox.answer = "451 later"
+    with pytest.raises(NotSent):
+        await SmtpMailer(f"smtp://127.0.0.1:{server}", "portal@vault.example").send(MESSAGE)
+
+
+async def test_nobody_listening_is_not_sent() -> None:
+    with pytest.raises(NotSent):
+        await SmtpMailer("smtp://127.0.0.1:1", "portal@vault.example").send(MESSAGE)
+
+
+def test_which_way_out(tmp_path: Path) -> None:
+    clock = MovableClock()
+    data = {"data": str(tmp_path)}
+    assert isinstance(make(load({}, data), clock), OutboxMailer)
+    assert isinstance(make(load({"STRONGROOM_SMTP_URL": "smtps://mail.example"}, data), clock), SmtpMailer)
+    assert make(load({}, {**data, "public_url": "https://vault.example"}), clock) is None
+
+
+def test_headers_take_no_line_of_their_own() -> None:
+    with pytest.raises(ValueError, match="linefeed"):
+        compose(Message("ada@example.com", "a\nBcc: eve@example.com", "", ""), "portal@vault.example")
+
+
+def test_text_of_others_is_escaped_in_html() -> None:
+    message = messages.security_notice("ada@example.com", "<b>bold</b>", "http://localhost:8000/portal/")
+    assert "<b>" in message.text
+    assert "<b>" not in message.html
+
+
+async def test_the_queue_sends_once_and_forgets(store: Store) -> None:
+    clock, recorder = MovableClock(), Recorder()
+    queues = [MailQueue(store, clock, SECRET, recorder) for _ in range(4)]
+    for _ in range(3):
+        await put(queues[0], store, clock)
+    await asyncio.gather(*(queue.send_due() for queue in queues))
+    assert recorder.sent == [MESSAGE] * 3
+    assert await store.read(lambda tx: tx.all("SELECT id FROM mails")) == []
+
+
+async def test_what_failed_is_tried_again_later_and_not_for_ever(store: Store) -> None:
+    clock, recorder = MovableClock(), Recorder()
+    queue = MailQueue(store, clock, SECRET, recorder)
+    recorder.fails = True
+    await put(queue, store, clock)
+    await queue.send_due()
+    recorder.fails = False
+    await queue.send_due()
+    assert recorder.sent == []
+    clock.move(61)
+    await queue.send_due()
+    assert recorder.sent == [MESSAGE]
+    recorder.fails = True
+    await put(queue, store, clock)
+    for _ in range(MAX_TRIES):
+        await queue.send_due()
+        clock.move(86_400)
+    assert await store.read(lambda tx: tx.all("SELECT id FROM mails")) == []
+
+
+async def test_a_message_that_waits_is_sealed(store: Store, tmp_path: Path) -> None:
+    clock = MovableClock()
+    queue = MailQueue(store, clock, SECRET, None)
+    await put(queue, store, clock)
+    assert not queue.is_set_up
+    held = on_disk(tmp_path)
+    assert b"confirm/x" not in held
+    assert b"ada@example.com" not in held
+    assert "confirm/x" not in repr(MESSAGE)
+
+
+async def test_a_message_under_a_lost_secret_is_dropped(store: Store) -> None:
+    clock, recorder = MovableClock(), Recorder()
+    await put(MailQueue(store, clock, ServerSecret(b"o" * 32), None), store, clock)
+    await MailQueue(store, clock, SECRET, recorder).send_due()
+    assert recorder.sent == []
+    assert await store.read(lambda tx: tx.all("SELECT id FROM mails")) == []
+
+
+async def test_a_limit_undoes_the_work_and_says_nothing(store: Store) -> None:
+    clock = MovableClock()
+    queue = MailQueue(store, clock, SECRET, None)
+
+    async def work(tx: Transaction) -> None:
+        await queue.put(tx, MESSAGE, clock.now())
+        raise TooMany(5)
+
+    await queue.write_unless_flooded(work)
+    assert await store.read(lambda tx: tx.all("SELECT id FROM mails")) == []
+
+
+async def test_the_queue_wakes(store: Store) -> None:
+    clock, recorder = MovableClock(), Recorder()
+    queue = MailQueue(store, clock, SECRET, recorder)
+    task = asyncio.create_task(queue.run())
+    await asyncio.sleep(0.05)
+    await put(queue, store, clock)
+    queue.wake()
+    for _ in range(500):
+        await asyncio.sleep(0 if recorder.sent else 0.01)
+    task.cancel()
+    assert recorder.sent == [MESSAGE]

@@ -7,7 +7,8 @@ from bench import processes
 from bench.compare import WARM_UP_SECONDS, Comparison, Side, measure
 from bench.endpoints import verdict
 from bench.engines import ENGINES, deployment
-from bench.requests import check
+from bench.requests import Plan, check
+from bench.seed import Seeded
 
 FEW, MANY, FULL = 10_000, 100_000, 1_000_000
 SLOWER_AT_MOST = 1.5
@@ -35,8 +36,8 @@ def run(rounds: int = 3, *, full: bool = False) -> list[dict[str, Any]]:
     return rows
 
 
-def _plans(seeded: Any) -> tuple[Any, ...]:
-    return seeded.read(), seeded.write(), seeded.nodes("scheme_name=tag")
+def _plans(seeded: Seeded) -> tuple[Plan, ...]:
+    return seeded.read(), seeded.write()
 
 
 def _row(engine: str, comparison: Comparison, sizes: tuple[int, int]) -> dict[str, Any]:

@@ -12,13 +12,13 @@ import sqlite3
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Generic, TypeAlias
+from typing import Any
 
 from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate
 from strongroom.server.db.sqlite_file import bring_up_to_date, connect
+from strongroom.server.db.sqlite_line import Group, Line, Unit
 
 MAX_GROUP = 256
 
@@ -56,63 +56,6 @@ class SqliteTransaction:
             raise otherwise
 
 
-@dataclass(slots=True)
-class _Unit(Generic[T]):
-    """One request's work on its way through the writer."""
-
-    work: Work[T]
-    context: contextvars.Context
-    future: asyncio.Future[T]
-    result: T | None = None
-    error: BaseException | None = None
-
-    def settle(self) -> None:
-        if self.future.done():
-            return  # the caller has gone
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.result)  # type: ignore[arg-type]  # None only where T allows it
-
-
-class _Line:
-    """Where the units of one event loop wait while a group of theirs is committed; they make up the next one.
-
-    A writer that took each unit as it came would flush for two or three at a time, and flushing is what costs.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, groups: "queue.SimpleQueue[_Group | None]") -> None:
-        self.loop = loop
-        self._groups = groups
-        self._waiting: list[_Unit[Any]] = []
-        self._moving = False
-
-    def join(self, unit: _Unit[Any]) -> None:
-        self._waiting.append(unit)
-        if not self._moving:
-            self._moving = True
-            self.loop.call_soon(self.hand_over)  # what else arrives in this turn of the loop comes along
-
-    def hand_over(self) -> None:
-        """Give the writer the next group, if anybody waits."""
-        group, self._waiting = self._waiting[:MAX_GROUP], self._waiting[MAX_GROUP:]
-        self._moving = bool(group)
-        if group:
-            self._groups.put((self, group))
-
-    def hand_over_all(self) -> None:
-        while self._waiting:
-            self.hand_over()
-
-    def settle(self, group: list[_Unit[Any]]) -> None:
-        for unit in group:
-            unit.settle()
-        self.hand_over()
-
-
-_Group: TypeAlias = tuple[_Line, list[_Unit[Any]]]
-
-
 class SqliteStore:
     """One database file. Opened once per process; only its writer thread changes and checkpoints the file."""
 
@@ -131,8 +74,8 @@ class SqliteStore:
         self._read_transaction = SqliteTransaction(self._reader)
         self._scanner: sqlite3.Connection | None = None
         self._scans = ThreadPoolExecutor(1, thread_name_prefix=f"{path.stem}-scan")
-        self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
-        self._line: _Line | None = None
+        self._groups: queue.SimpleQueue[Group | None] = queue.SimpleQueue()
+        self._line: Line | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._write_groups, name=f"{path.stem}-writer", daemon=True)
         self._thread.start()
@@ -155,8 +98,8 @@ class SqliteStore:
             raise Unavailable
         loop, line = asyncio.get_running_loop(), self._line
         if line is None or line.loop is not loop:
-            line = self._line = _Line(loop, self._groups)
-        unit = _Unit(work, contextvars.copy_context(), loop.create_future())
+            line = self._line = Line(loop, self._groups)
+        unit = Unit(work, contextvars.copy_context(), loop.create_future())
         line.join(unit)
         result: T = await unit.future
         return result
@@ -198,12 +141,15 @@ class SqliteStore:
                 line.loop.call_soon_threadsafe(line.settle, group)
         self._writer.close()
 
-    def _commit(self, transaction: SqliteTransaction, group: list[_Unit[Any]]) -> None:
+    def _commit(self, transaction: SqliteTransaction, group: list[Unit[Any]]) -> None:
         connection = self._writer
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for unit in group:
-                if not unit.future.cancelled():
+            wanted = [unit for unit in group if not unit.future.cancelled()]
+            if not all(self._runs_plainly(transaction, unit) for unit in wanted):
+                connection.execute("ROLLBACK")
+                connection.execute("BEGIN IMMEDIATE")
+                for unit in wanted:
                     self._run(transaction, unit)
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001  # whatever it was, every request of the group gets an answer
@@ -217,17 +163,37 @@ class SqliteStore:
                 unavailable.__cause__ = error
                 unit.result, unit.error = None, unavailable
 
-    def _run(self, transaction: SqliteTransaction, unit: _Unit[Any]) -> None:
+    def _runs_plainly(self, transaction: SqliteTransaction, unit: Unit[Any]) -> bool:
+        """Run without a savepoint, which most units need not; False where one would be needed to undo it.
+
+        Then the group is run again with savepoints: units may be, and few fail after they have changed something.
+        """
         connection = self._writer
+        before = connection.total_changes
+        try:
+            unit.result = unit.context.run(_drive, unit.work(transaction))
+        except BaseException as error:  # noqa: BLE001  # handed to the request it belongs to
+            _check_open(connection, error)
+            unit.error = _translated(error)
+            return connection.total_changes == before
+        return True
+
+    def _run(self, transaction: SqliteTransaction, unit: Unit[Any]) -> None:
+        connection = self._writer
+        unit.result = unit.error = None
         connection.execute("SAVEPOINT unit")
         try:
             unit.result = unit.context.run(_drive, unit.work(transaction))
-        except BaseException as error:  # handed to the request it belongs to
-            if not connection.in_transaction:
-                raise sqlite3.OperationalError("the transaction was rolled back") from error
+        except BaseException as error:  # noqa: BLE001  # handed to the request it belongs to
+            _check_open(connection, error)
             connection.execute("ROLLBACK TO unit")
             unit.error = _translated(error)
         connection.execute("RELEASE unit")
+
+
+def _check_open(connection: sqlite3.Connection, error: BaseException) -> None:
+    if not connection.in_transaction:
+        raise sqlite3.OperationalError("the transaction was rolled back") from error
 
 
 def _translated(error: BaseException) -> BaseException:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from aiosmtpd.controller import Controller
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
 
 from strongroom import Strongroom
 
@@ -31,6 +31,8 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 SECONDS = 1000.0
+ORIGIN = "http://localhost"
+MEDIA_TYPES = {".js": "text/javascript", ".html": "text/html"}
 PATIENCE = 30.0
 OPERATOR = "operator@vault.example"
 
@@ -165,3 +167,22 @@ def page(context: BrowserContext) -> Iterator[Page]:
 @pytest.fixture(scope="session")
 def root() -> Path:
     return Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def runner(page: Page, root: Path) -> Page:
+    """A page that can import `vectors.js`, and through it the module, from an origin nobody listens at."""
+    folders = {"/static/": root / "src/strongroom/portal/static", "/tests/": root / "tests/browser"}
+
+    def serve(route: Route) -> None:
+        path = route.request.url.removeprefix(ORIGIN)
+        for prefix, folder in folders.items():
+            if path.startswith(prefix):
+                file = folder / path.removeprefix(prefix)
+                route.fulfill(body=file.read_bytes(), content_type=MEDIA_TYPES[file.suffix])
+                return
+        route.fulfill(body="<!doctype html><title>Vectors</title>", content_type="text/html")
+
+    page.route(f"{ORIGIN}/**", serve)
+    page.goto(f"{ORIGIN}/")
+    return page

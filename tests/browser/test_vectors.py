@@ -5,29 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route
-
-MEDIA_TYPES = {".js": "text/javascript", ".html": "text/html", ".json": "application/json"}
-ORIGIN = "http://localhost"
-
-
-@pytest.fixture
-def runner(page: Page, root: Path) -> Page:
-    """A page that can import `vectors.js`, and through it the module, from an origin nobody listens at."""
-    folders = {"/static/": root / "src/strongroom/portal/static", "/tests/": root / "tests/browser"}
-
-    def serve(route: Route) -> None:
-        path = route.request.url.removeprefix(ORIGIN)
-        for prefix, folder in folders.items():
-            if path.startswith(prefix):
-                file = folder / path.removeprefix(prefix)
-                route.fulfill(body=file.read_bytes(), content_type=MEDIA_TYPES[file.suffix])
-                return
-        route.fulfill(body="<!doctype html><title>Vectors</title>", content_type="text/html")
-
-    page.route(f"{ORIGIN}/**", serve)
-    page.goto(f"{ORIGIN}/")
-    return page
+from playwright.sync_api import Page
 
 
 def run(page: Page, function: str, vectors: dict[str, Any]) -> list[str]:

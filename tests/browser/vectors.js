@@ -8,7 +8,7 @@ const { equalBytes, hex, utf8 } = encoding;
 const COMPAT = { compat: true };
 const ANY_ACCOUNT = "A".repeat(22);
 
-const fromHex = (text) => Uint8Array.from(text.match(/../g), (byte) => parseInt(byte, 16));
+const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (byte) => parseInt(byte, 16));
 const fromBase64 = (text) => encoding.decodePadded(text, true);
 
 function same(one, other, what) {
@@ -115,6 +115,20 @@ export const artefacts = ({ vectors }) =>
     same([...fields.keys()].sort().join(), "ad,at,iv", "the names");
     for (const name of ["iv", "at"]) sameBytes(fields.get(name), fromBase64(vector[name]), name);
     same(fields.get("ad"), vector.ad, "ad");
+  });
+
+/** What the readers make of each text: its fields, bytes in hexadecimal, or null where it is refused. */
+export const readings = (cases) =>
+  cases.map(([kind, text, compat]) => {
+    const plain = (value) => (value instanceof Uint8Array ? hex(value) : value);
+    const shown = (entries) => Object.fromEntries(Array.from(entries, ([name, value]) => [name, plain(value)]));
+    try {
+      if (kind === "encryption") return shown(readArtefacts(fromHex(text), { compat }).fields);
+      return shown(Object.entries(derivation.readDerivationArtefacts(text, { compat })));
+    } catch (error) {
+      if (error instanceof strongroom.CryptoError) return null;
+      throw error;
+    }
   });
 
 /** Every value of the strict profile opens to what is stated; every bad one is refused with the stated error. */

@@ -35,6 +35,8 @@ function readEntries(text, entry, take) {
 
 /** The fields of one flat object, binary as Base64 text. MalformedArtefacts for nesting, duplicates or other types. */
 export function readJson(bytes, compat) {
+  // Flat means flat, in strings too: nothing here has a use for a second bracket.
+  if (!/^[^{[\]]*\{[^{[\]]*$/.test(latin1(bytes))) malformed();
   return readEntries(latin1(bytes), JSON_ENTRY, ([, quotedName, written]) => {
     const name = jsonToken(quotedName);
     const value = jsonToken(written);

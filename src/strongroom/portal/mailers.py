@@ -97,6 +97,8 @@ class OutboxMailer:
     def _write(self, message: Message) -> None:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         file = self._folder / f"{new_row_id(self._clock.now()).hex()}.eml"
-        file.touch(mode=0o600)
-        file.write_bytes(compose(message, self._sender).as_bytes())
+        part = file.with_suffix(".part")
+        part.touch(mode=0o600)
+        part.write_bytes(compose(message, self._sender).as_bytes())
+        part.rename(file)  # whoever watches the folder sees whole messages only
         sys.stderr.write(f"\n--- mail to {message.to}: {message.subject}\n{message.text}\n--- kept in {file}\n\n")

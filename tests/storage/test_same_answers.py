@@ -132,12 +132,13 @@ class KeystoreActor(Actor):
         await self.store.write(lambda tx: admission_tokens.claim(tx, PROVIDERS[a % 2], token, f"key{c % 2}", now))
 
     async def create_user(self, a: int, b: int, c: int) -> None:
-        now = self.clock.now()
+        now, username = self.clock.now(), NAMES[c % len(NAMES)]
         create = partial(
             users.create,
             provider_id=PROVIDERS[a % 2],
             user_id=hashlib.sha256(f"{now}".encode()).digest()[:16],
-            username=NAMES[c % len(NAMES)],
+            username=username,
+            canonical_name=users.canonical(username),
             passphrase_hash=f"hash {b}",
             token=self._token(b),
             now=now,

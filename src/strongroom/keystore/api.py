@@ -55,7 +55,7 @@ class KeystoreApi:
     async def create_user(self, who: Subscription, what: CreateUser) -> UserResponse:
         store, now = self._area.store, self._area.clock.now()
         users.check_passphrase(what.passphrase)
-        users.canonical(what.username)
+        name = users.canonical(what.username)
         if who.derived_only and passphrases.cost_class(what.passphrase) is not passphrases.CostClass.derived:
             raise Refused(Refusal.derived_secret_required, pointer="/passphrase")
         # Slow hashing is for those who hold a token; the insert decides again.
@@ -68,6 +68,7 @@ class KeystoreApi:
                 provider_id=who.provider_id,
                 user_id=user_id,
                 username=what.username,
+                canonical_name=name,
                 passphrase_hash=passphrase_hash,
                 token=what.admission_token,
                 now=now,
@@ -111,8 +112,6 @@ class KeystoreApi:
         self, who: KeystoreSession, what: StorePassphraseDerivationArtefact
     ) -> PassphraseDerivationArtefactResponse:
         passphrase_derivation_artefact.check(what)
-        encrypted_fields.refuse_private_key(what.derivation_artefacts, "/derivation_artefacts")
-        encrypted_fields.refuse_private_key(what.verification_artefacts, "/verification_artefacts")
         return PassphraseDerivationArtefactResponse(
             await self._area.write_for(
                 who, lambda tx, now: passphrase_derivation_artefact.store(tx, who.user_id, what, now)

@@ -2,6 +2,7 @@
 
 import re
 
+from strongroom.keystore import encrypted_fields
 from strongroom.server.db import Row, Transaction
 from strongroom.server.ids import new_row_id, to_text
 from strongroom.wire.keystore import PassphraseDerivationArtefact, StorePassphraseDerivationArtefact
@@ -21,11 +22,15 @@ _PRINTABLE = re.compile(r"[\x20-\x7e]*")
 
 
 def check(given: StorePassphraseDerivationArtefact) -> None:
-    """Printable ASCII, so that it comes back byte for byte whatever stores it."""
-    for name in ("derivation_artefacts", "verification_artefacts"):
-        if not _PRINTABLE.fullmatch(getattr(given, name)):
-            fault = Fault("field_refused", "Printable ASCII is taken here.", f"/{name}")
+    """Printable ASCII, so that it comes back byte for byte whatever stores it, and no private key in clear."""
+    for pointer, text in (
+        ("/derivation_artefacts", given.derivation_artefacts),
+        ("/verification_artefacts", given.verification_artefacts),
+    ):
+        if not _PRINTABLE.fullmatch(text):
+            fault = Fault("field_refused", "Printable ASCII is taken here.", pointer)
             raise Refused(Refusal.validation_failed, faults=(fault,))
+        encrypted_fields.refuse_private_key(text, pointer)
 
 
 async def store(

@@ -50,22 +50,29 @@ def check_passphrase(passphrase: str) -> None:
 
 
 async def create(
-    tx: Transaction, *, provider_id: bytes, user_id: bytes, username: str, passphrase_hash: str, token: str, now: int
+    tx: Transaction,
+    *,
+    provider_id: bytes,
+    user_id: bytes,
+    username: str,
+    canonical_name: str,
+    passphrase_hash: str,
+    token: str,
+    now: int,
 ) -> None:
     """Use up the token and insert the user; a taken name leaves the token as it was.
 
     The token comes first: who has none is not told which names are taken.
     """
     await admission_tokens.consume(tx, provider_id, token, user_id, now)
-    name = canonical(username)
-    if not await tx.run(TAKE_NAME, provider_id=provider_id, canonical=name, id=user_id):
+    if not await tx.run(TAKE_NAME, provider_id=provider_id, canonical=canonical_name, id=user_id):
         raise Refused(Refusal.username_taken, pointer="/username")
     await tx.put(
         INSERT,
         id=user_id,
         provider_id=provider_id,
         username=username,
-        canonical=name,
+        canonical=canonical_name,
         passphrase_hash=passphrase_hash,
         now=now,
     )

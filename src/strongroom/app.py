@@ -291,7 +291,9 @@ class Application:
             tables["vault"] = vault_wire.ENDPOINTS
             yield from routes(vault_wire.ENDPOINTS, VaultApi(self.vault))
         tables["system"] = system_wire.ENDPOINTS
-        system = SystemApi(self.check, self.settings.areas, tables, __version__, self.settings.base_url, self._catalogue())
+        system = SystemApi(
+            self.check, self.settings.areas, tables, __version__, self.settings.base_url, self._catalogue()
+        )
         yield from routes(system_wire.ENDPOINTS, system)
 
     def _catalogue(self) -> str | None:
@@ -364,17 +366,25 @@ class Application:
                 await _quietly(vault_maintenance.prune, self.vault)
             if self.portal is not None:
                 await _quietly(portal_maintenance.prune, self.portal)
+                await _quietly(_remind, self.portal)
             await _quietly(self._prune_usage, self.access)
             await asyncio.sleep(PRUNE_SECONDS)
 
 
-async def _quietly(prune: Callable[[Any], Awaitable[int]], area: Any) -> None:
+async def _remind(portal: Portal) -> int:
+    # Its templates are imported when there is something to remind of, and not when the service starts.
+    reminders = await asyncio.to_thread(import_module, "strongroom.portal.reminders")
+    sent: int = await reminders.send(portal)
+    return sent
+
+
+async def _quietly(work: Callable[[Any], Awaitable[int]], area: Any) -> None:
     try:
-        rows = await prune(area)
+        rows = await work(area)
     except Unavailable as error:
-        _logger.warning("pruning put off", extra={"cause": type(error.__cause__).__name__})
+        _logger.warning("maintenance put off", extra={"cause": type(error.__cause__).__name__})
     else:
-        _logger.debug("pruned", extra={"rows": rows})
+        _logger.debug("maintained", extra={"rows": rows})
 
 
 def _secret(settings: Settings) -> ServerSecret:

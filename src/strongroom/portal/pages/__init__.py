@@ -3,12 +3,14 @@
 from strongroom.portal.page import Page
 from strongroom.portal.pages import (
     account,
+    activity,
     documentation,
     factors,
     home,
     keys,
     operator,
     organisation,
+    people,
     playground,
     products,
     reset,
@@ -18,6 +20,7 @@ from strongroom.portal.pages import (
     sign_up,
     static,
     subscriptions,
+    usage,
 )
 
 ALL: tuple[Page, ...] = (
@@ -33,6 +36,9 @@ ALL: tuple[Page, ...] = (
     *organisation.PAGES,
     *subscriptions.PAGES,
     *keys.PAGES,
+    *people.PAGES,
+    *usage.PAGES,
+    *activity.PAGES,
     *operator.PAGES,
     *documentation.PAGES,
     *playground.PAGES,

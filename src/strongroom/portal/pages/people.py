@@ -1,0 +1,174 @@
+"""The people of an organisation: roles, invitations, handing over and leaving."""
+
+from starlette.responses import Response
+
+from strongroom.access import providers
+from strongroom.portal import invitations, limits, messages, organisations
+from strongroom.portal.emails import canonical_email
+from strongroom.portal.invitations import Invitation
+from strongroom.portal.organisations import LastOwner, Role
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.organisation import provider_of
+from strongroom.portal.refusals import Absent
+from strongroom.server.db import Transaction
+from strongroom.server.ids import from_text, to_text
+
+
+async def show(visit: Visit) -> Response:
+    return await _page(visit, {})
+
+
+async def invite(visit: Visit) -> Response:
+    """A link goes to the address, whether it has an account or not; the page tells neither."""
+    portal, now, who = visit.portal, visit.now, visit.who
+    provider = await provider_of(visit)
+    email, role = canonical_email(visit.form.text("email")), _role(visit)
+    if email is None:
+        return await _page(visit, {"email": "Enter an e-mail address, such as ada@example.com."})
+    members = await portal.store.read(lambda tx: organisations.members_of(tx, provider.id))
+    if email in {canonical_email(member.email) for member in members}:
+        return await _page(visit, {"email": "This colleague belongs to the organisation already."})
+    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, now))
+
+    async def work(tx: Transaction) -> None:
+        await limits.count(tx, portal.secret, limits.MAIL_TO, email, now)
+        link = await invitations.issue(tx, provider.id, email, role, who.developer_id, now)
+        url = portal.url(f"/invitations/{link}")
+        await portal.mail.put(tx, messages.invitation(email, provider.name, who.name or who.email, url), now)
+
+    await portal.mail.write_unless_flooded(work)
+    return visit.redirect(_path(visit), "invited")
+
+
+async def withdraw(visit: Visit) -> Response:
+    provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    row = _id(visit, "invitation")
+    done = await visit.portal.store.write(lambda tx: invitations.withdraw(tx, provider_id, row, actor, now))
+    return visit.redirect(_path(visit), "invitation_withdrawn" if done else "nothing_changed")
+
+
+async def set_role(visit: Visit) -> Response:
+    provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    developer_id, role = _id(visit, "developer"), _role(visit)
+    try:
+        done = await visit.portal.store.write(
+            lambda tx: organisations.set_role(tx, provider_id, developer_id, role, actor, now)
+        )
+    except LastOwner:
+        return visit.redirect(_path(visit), "last_owner")
+    return visit.redirect(_path(visit), "role_changed" if done else "nothing_changed")
+
+
+async def hand_over(visit: Visit) -> Response:
+    provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    developer_id = _id(visit, "developer")
+    done = await visit.portal.store.write(lambda tx: organisations.hand_over(tx, provider_id, actor, developer_id, now))
+    return visit.redirect(_path(visit), "handed_over" if done else "nothing_changed")
+
+
+async def remove(visit: Visit) -> Response:
+    return await _remove(visit, _id(visit, "developer"))
+
+
+async def leave(visit: Visit) -> Response:
+    return await _remove(visit, visit.who.developer_id)
+
+
+async def show_invitation(visit: Visit) -> Response:
+    found, name = await _invitation(visit)
+    if found is None:
+        return visit.page("link_over.html", status=404, what="invitation")
+    session = visit.session if visit.session is not None and visit.session.stage == "full" else None
+    return visit.page(
+        "invitation.html",
+        invitation=found,
+        name=name,
+        link=visit.path("link"),
+        is_theirs=session is not None and canonical_email(session.email) == found.email,
+    )
+
+
+async def accept(visit: Visit) -> Response:
+    """For whoever is signed in with the address the link was sent to: a forwarded link opens nothing."""
+    link, now, who = visit.path("link"), visit.now, visit.who
+    found, _ = await _invitation(visit)
+    if found is None or canonical_email(who.email) != found.email:
+        return await show_invitation(visit)
+
+    async def work(tx: Transaction) -> bool:
+        if not await invitations.consume(tx, link, now):
+            return False
+        return await organisations.join(tx, found.provider_id, who.developer_id, found.role, now)
+
+    done = await visit.portal.store.write(work)
+    return visit.redirect(f"/organisations/{to_text(found.provider_id)}", "joined" if done else "nothing_changed")
+
+
+async def _invitation(visit: Visit) -> tuple[Invitation | None, str]:
+    portal, link = visit.portal, visit.path("link")
+    found = await portal.store.read(lambda tx: invitations.find(tx, link, visit.now))
+    if found is None:
+        return None, ""
+    provider = await portal.access.read(lambda tx: providers.read(tx, found.provider_id))
+    return found, "" if provider is None else provider.name
+
+
+async def _remove(visit: Visit, developer_id: bytes) -> Response:
+    provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    try:
+        done = await visit.portal.store.write(
+            lambda tx: organisations.remove(tx, provider_id, developer_id, actor, now)
+        )
+    except LastOwner:
+        return visit.redirect(_path(visit), "last_owner")
+    if done and developer_id == actor:
+        return visit.redirect("/", "left")
+    return visit.redirect(_path(visit), "member_removed" if done else "nothing_changed")
+
+
+async def _page(visit: Visit, errors: dict[str, str]) -> Response:
+    provider = await provider_of(visit)
+    store, now = visit.portal.store, visit.now
+    return visit.page(
+        "organisation/people.html",
+        status=422 if errors else 200,
+        errors=errors,
+        provider=provider,
+        members=await store.read(lambda tx: organisations.members_of(tx, provider.id)),
+        invitations=await store.read(lambda tx: invitations.list_of(tx, provider.id, now)),
+    )
+
+
+def _path(visit: Visit) -> str:
+    return f"/organisations/{visit.path('organisation')}/people"
+
+
+def _id(visit: Visit, name: str) -> bytes:
+    found = from_text(visit.path(name))
+    if found is None:
+        raise Absent
+    return found
+
+
+def _role(visit: Visit) -> Role:
+    match visit.form.text("role"):
+        case "owner":
+            return "owner"
+        case "member":
+            return "member"
+    raise Absent
+
+
+_PEOPLE = "/organisations/{organisation}/people"
+
+PAGES = (
+    Page("GET", _PEOPLE, Needs.member, show),
+    Page("POST", f"{_PEOPLE}/invite", Needs.owner, invite),
+    Page("POST", f"{_PEOPLE}/leave", Needs.member, leave),
+    Page("POST", f"{_PEOPLE}/{{developer}}/role", Needs.owner, set_role),
+    Page("POST", f"{_PEOPLE}/{{developer}}/hand-over", Needs.owner, hand_over),
+    Page("POST", f"{_PEOPLE}/{{developer}}/remove", Needs.owner, remove),
+    Page("POST", "/organisations/{organisation}/invitations/{invitation}/withdraw", Needs.owner, withdraw),
+    Page("GET", "/invitations/{link}", Needs.anybody, show_invitation),
+    Page("POST", "/invitations/{link}", Needs.signed_in, accept),
+)

@@ -1,0 +1,114 @@
+"""Colleagues: invited, joining, changing roles, handing over, leaving; and the note of all of it."""
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+BOB = "bob@example.com"
+
+
+async def organisation(browser: Any) -> str:
+    await browser.get("/organisations/new")
+    await browser.send("/organisations/new", name="Acme")
+    path: str = browser.path
+    return path
+
+
+async def joined(site: Any, ada: Any, base: str, role: str = "member") -> Any:
+    """Bob, who has accepted an invitation."""
+    await ada.get(f"{base}/people")
+    await ada.send(f"{base}/people/invite", email=BOB, role=role)
+    link = await site.link(BOB)
+    bob = await site.sign_up(BOB, name="Bob")
+    await bob.get(link)
+    await bob.send(link)
+    assert bob.path == base, bob.text
+    return bob
+
+
+def path_of(browser: Any, act: str) -> str:
+    """The action on the one colleague of the page."""
+    [found] = [action for action, _ in browser._forms if action.endswith(act) and "/people/" in action]
+    path: str = found.removeprefix("/portal")
+    return path
+
+
+async def test_an_invitation_is_for_its_address_and_for_once(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    await ada.get(f"{base}/people")
+    await ada.send(f"{base}/people/invite", email=BOB, role="member")
+    assert BOB in ada.text
+    link = await site.link(BOB)
+    stranger = site.browser()
+    await stranger.get(link)
+    assert "Sign in with the address" in stranger.text
+    eve = await site.sign_up("eve@example.com", name="Eve")
+    await eve.get(link)
+    await eve.post(link)
+    assert (await eve.get(base)).status_code == 404
+    bob = await site.sign_up(BOB, name="Bob")
+    await bob.get(link)
+    await bob.send(link)
+    assert bob.path == base
+    assert (await bob.get(link)).status_code == 404
+
+
+async def test_a_withdrawn_or_old_invitation_opens_nothing(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    await ada.get(f"{base}/people")
+    await ada.send(f"{base}/people/invite", email=BOB, role="member")
+    first = await site.link(BOB)
+    [withdraw] = [action.removeprefix("/portal") for action, _ in ada._forms if action.endswith("/withdraw")]
+    await ada.send(withdraw)
+    assert (await site.browser().get(first)).status_code == 404
+    await ada.send(f"{base}/people/invite", email=BOB, role="member")
+    second = await site.link(BOB)
+    assert second != first
+    site.clock.move(7 * 86_400)
+    assert (await site.browser().get(second)).status_code == 404
+
+
+async def test_a_member_is_not_an_owner(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    bob = await joined(site, ada, base)
+    await bob.get(f"{base}/people")
+    assert "Invite a colleague" not in bob.text
+    assert (await bob.post(f"{base}/people/invite", email="eve@example.com", role="owner")).status_code == 403
+    await ada.get(f"{base}/people")
+    await ada.send(path_of(ada, "/role"), role="owner")
+    await bob.get(f"{base}/people")
+    assert "Invite a colleague" in bob.text
+
+
+async def test_an_organisation_keeps_an_owner(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    await ada.get(f"{base}/people")
+    await ada.send(f"{base}/people/leave")
+    assert "needs an owner" in ada.text
+    bob = await joined(site, ada, base)
+    await ada.get(f"{base}/people")
+    await ada.send(path_of(ada, "/hand-over"))
+    assert "You are a member now" in ada.text
+    assert (await ada.post(f"{base}/people/invite", email="eve@example.com", role="owner")).status_code == 403
+    await ada.send(f"{base}/people/leave")
+    assert ada.path == "/"
+    assert (await ada.get(base)).status_code == 404
+    await bob.get(f"{base}/activity")
+    for act in ("member invited", "member joined", "role changed", "member left"):
+        assert act in bob.text
+
+
+async def test_who_is_removed_is_out_at_once(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    bob = await joined(site, ada, base)
+    assert (await bob.get(base)).status_code == 200
+    await ada.get(f"{base}/people")
+    await ada.send(path_of(ada, "/remove"))
+    assert (await bob.get(base)).status_code == 404

@@ -42,6 +42,11 @@ class Portal:
         """Whether browsers reach it over TLS: cookies are then bound to this host and never sent in clear."""
         return self.base_url.startswith("https://")
 
+    @property
+    def keeps_mail(self) -> bool:
+        """Whether mail stays on this machine, in the outbox of development."""
+        return self.mail.is_set_up and self.settings.smtp_url is None
+
     def url(self, path: str) -> str:
         """The whole address of a page, for mail."""
         return f"{self.base_url}{PREFIX}{path}"

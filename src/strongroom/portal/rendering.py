@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from strongroom.portal.agents import describe
 from strongroom.portal.area import PREFIX
 from strongroom.portal.notices import NOTICES
 from strongroom.server.clock import DAY, HOUR, MINUTE, wire_time
@@ -32,7 +33,14 @@ def environment() -> Environment:
     )
     made.globals.update(prefix=PREFIX, asset=asset, notices=NOTICES, version=__version__)
     made.filters.update(
-        moment=moment, day=day, uuid=to_text, ago=ago, duration=duration, sentence=sentence, spans=spans
+        moment=moment,
+        day=day,
+        uuid=to_text,
+        ago=ago,
+        duration=duration,
+        browser=describe,
+        sentence=sentence,
+        spans=spans,
     )
     return made
 

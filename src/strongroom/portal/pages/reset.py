@@ -40,7 +40,7 @@ async def ask(visit: Visit) -> Response:
 
 
 async def sent(visit: Visit) -> Response:
-    return visit.page("mail_sent.html", what="reset")
+    return visit.page("mail_sent.html", what="reset", outbox=visit.portal.keeps_mail)
 
 
 async def show_new(visit: Visit) -> Response:

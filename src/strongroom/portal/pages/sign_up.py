@@ -46,7 +46,7 @@ async def sign_up(visit: Visit) -> Response:
 
 
 async def sent(visit: Visit) -> Response:
-    return visit.page("mail_sent.html", what="confirm")
+    return visit.page("mail_sent.html", what="confirm", outbox=visit.portal.keeps_mail)
 
 
 async def show_confirm(visit: Visit) -> Response:

@@ -1,0 +1,53 @@
+"""The mail of development: what would have been sent, for whoever sits at this machine."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+
+from starlette.responses import Response
+
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.refusals import Absent
+from strongroom.server.settings import is_loopback
+
+MOST = 20
+_LINK = re.compile(r"https?://\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    to: str
+    subject: str
+    date: str
+    text: str
+    link: str | None
+
+
+async def show(visit: Visit) -> Response:
+    """Absent unless mail stays on this machine, the service listens to this machine alone, and it is what asks."""
+    settings = visit.portal.settings
+    # Links to reset a password stand here in clear: each of the three alone could be wrong behind some proxy.
+    if not visit.portal.keeps_mail or not is_loopback(settings.host) or not is_loopback(visit.network):
+        raise Absent
+    messages = await asyncio.to_thread(_newest, settings.data / "outbox", visit.portal.base_url)
+    return visit.page("outbox.html", messages=messages)
+
+
+def _newest(folder: Path, base_url: str) -> list[Shown]:
+    # Names begin with the time: the order of names is the order of messages.
+    files = sorted(folder.glob("*.eml"), reverse=True)[:MOST]
+    return [_shown(message_from_bytes(file.read_bytes(), policy=policy.default), base_url) for file in files]
+
+
+def _shown(mail: EmailMessage, base_url: str) -> Shown:
+    body = mail.get_body(("plain",))
+    text = "" if body is None else str(body.get_content()).strip()
+    found = _LINK.search(text)
+    link = found[0] if found and found[0].startswith(base_url) else None
+    return Shown(str(mail["To"]), str(mail["Subject"]), str(mail["Date"]), text, link)
+
+
+PAGES = (Page("GET", "/outbox", Needs.anybody, show),)

@@ -69,8 +69,7 @@ async def _serve(settings: Settings, sandbox: bool, announce: Announce, listener
 
 
 def _listening(announce: Announce, base_url: str, keys: dict[str, str]) -> None:
-    # What was made until now stays to the end: looking through it for garbage, again and again, would hold up requests
-    # for milliseconds.
+    # What was made until now stays to the end: nobody need look through it for garbage while requests wait.
     gc.collect()
     gc.freeze()
     announce(base_url, keys)

@@ -6,6 +6,7 @@ import click
 
 from strongroom.cli import access
 from strongroom.cli.output import json_option, note, print_fields, print_json
+from strongroom.crypto.key_stretching import DEFAULT_ITERATIONS, MAX_ITERATIONS, MIN_ITERATIONS
 
 if TYPE_CHECKING:
     from strongroom.client.account import Account
@@ -24,8 +25,8 @@ _ENVIRONMENT = (
 @access.account_options
 @click.option(
     "--iterations",
-    type=click.IntRange(600_000, 10_000_000),
-    default=1_000_000,
+    type=click.IntRange(MIN_ITERATIONS, MAX_ITERATIONS),
+    default=DEFAULT_ITERATIONS,
     show_default=True,
     help="What a guess at the passphrase costs whoever steals the database.",
 )

@@ -37,6 +37,8 @@ from strongroom.client.storing import KeyStoring
 from strongroom.client.vaulting import VaultAccess
 from strongroom.crypto.derivation import DerivationArtefacts
 from strongroom.crypto.formats import Mode
+from strongroom.crypto.key_stretching import DEFAULT_ITERATIONS
+from strongroom.crypto.login_secret import ITERATIONS as LOGIN_ITERATIONS
 from strongroom.crypto.login_secret import derive_login_secret
 from strongroom.crypto.names import account_tag, canonical_username
 from strongroom.crypto.passphrases import AccountSecret, exact_passphrase, passphrase_for_pdk
@@ -44,9 +46,6 @@ from strongroom.crypto.secret import Secret
 from strongroom.wire.refusal import Refusal
 
 T = TypeVar("T")
-
-DEFAULT_ITERATIONS: Final = 1_000_000
-_LOGIN_ITERATIONS: Final = 600_000
 
 # An earlier attempt of ours may have used the token or taken the name: the login secret tells.
 _PERHAPS_OURS: Final = frozenset(
@@ -82,7 +81,7 @@ def register(
 ) -> Conversation[OpenAccount]:
     """All eleven steps. Interrupted anywhere, the same call again finishes without a lost or a second key."""
     canonical_username(username)
-    DerivationArtefacts.generate(iterations).check_strict()  # our own parameters are held to the bounds, too
+    DerivationArtefacts.generate(iterations)  # refuses a count out of bounds before a token is spent on it
     calls = PlainCalls(connection)
     reporter = Reporter(progress or connection.progress)
     store = PinStore(connection.state_dir, connection.realm, username)
@@ -90,7 +89,7 @@ def register(
     login = yield from reporter.work(
         partial(derive_login_secret, passphrase, username, connection.realm, account_secret),
         "Derive the login secret",
-        iterations=_LOGIN_ITERATIONS,
+        iterations=LOGIN_ITERATIONS,
     )
     with reporter.step(1, STEPS[0]):
         if admission_token is None:
@@ -105,15 +104,7 @@ def register(
             session = yield from log_in(calls, username, login)
         except InvalidCredentials as invalid:
             raise (refusal or invalid) from None
-    subject = Subject(
-        connection=connection,
-        calls=calls,
-        reporter=reporter,
-        username=username,
-        account=account_tag(username),
-        session=session,
-        mode=Mode.STRICT,
-    )
+    subject = Subject(connection, calls, reporter, username, account_tag(username), session, Mode.STRICT)
     secret = Secret(passphrase_for_pdk(passphrase, account_secret))
     storing = KeyStoring(subject, secret, iterations=iterations, fresh=refusal is None, known=known is not None)
     with reporter.step(4, STEPS[3]):
@@ -204,22 +195,14 @@ def unlock(
         login = yield from reporter.work(
             partial(derive_login_secret, passphrase, username, connection.realm, account_secret),
             "Derive the login secret",
-            iterations=_LOGIN_ITERATIONS,
+            iterations=LOGIN_ITERATIONS,
         )
     with reporter.step(None, "Log in"):
         try:
             session = yield from log_in(calls, username, login)
         except InvalidCredentials as refusal:
             raise UnlockRefused(connection.realm) from refusal
-    subject = Subject(
-        connection=connection,
-        calls=calls,
-        reporter=reporter,
-        username=username,
-        account=account_tag(username),
-        session=session,
-        mode=mode,
-    )
+    subject = Subject(connection, calls, reporter, username, account_tag(username), session, mode)
     with reporter.step(None, "Open the key encryption key"):
         artefact = _needed((yield from found(calls.read_passphrase_derivation_artefact(session))), known)
         derived = yield from open_derivation(subject, secret, artefact)

@@ -8,6 +8,7 @@ from strongroom.client.connection import Connection
 from strongroom.client.conversation import Conversation, exposed
 from strongroom.client.opened import OpenAccount
 from strongroom.client.progress import ProgressCallback
+from strongroom.crypto.key_stretching import DEFAULT_ITERATIONS
 from strongroom.crypto.passphrases import AccountSecret
 
 A = TypeVar("A")
@@ -38,7 +39,7 @@ class ServiceMethods(Generic[A]):
         admission_token: str | None = None,
         vault_admission_token: str | None = None,
         account_secret: AccountSecret | None = None,
-        iterations: int = journeys.DEFAULT_ITERATIONS,
+        iterations: int = DEFAULT_ITERATIONS,
         progress: ProgressCallback | None = None,
     ) -> Conversation[A]:
         """Register in the eleven steps of the specification and return the open account.

@@ -10,13 +10,10 @@ from strongroom.crypto.artefacts.flat_literals import read_json, read_ruby
 from strongroom.crypto.encoding import decode_padded, encode_padded
 from strongroom.crypto.errors import MalformedArtefacts, ParametersRefused
 from strongroom.crypto.formats import Mode
-from strongroom.crypto.key_stretching import pbkdf2
+from strongroom.crypto.key_stretching import DEFAULT_ITERATIONS, MAX_ITERATIONS, MIN_ITERATIONS, pbkdf2
 from strongroom.crypto.keys import PasswordDerivedKey
 from strongroom.crypto.randomness import random_bytes
 
-MIN_ITERATIONS: Final = 600_000
-MAX_ITERATIONS: Final = 10_000_000
-DEFAULT_ITERATIONS: Final = 1_000_000
 TEXT_LIMIT: Final = 4 * 1024
 _PREFIX: Final = "Pbkdf2Hmac."
 _LONG_NAMES: Final = ("salt", "iter", "length")

@@ -2,6 +2,12 @@
 
 import hashlib
 import hmac
+from typing import Final
+
+MIN_ITERATIONS: Final = 600_000
+MAX_ITERATIONS: Final = 10_000_000
+"""Parameters come from somebody else, so the work they ask for has an end."""
+DEFAULT_ITERATIONS: Final = 1_000_000
 
 
 def pbkdf2(passphrase: bytes, salt: bytes, iterations: int) -> bytes:

@@ -19,7 +19,6 @@ _OPENSSL = 3
 _EARLIEST_YEAR = 2025
 _LATEST_YEAR = 2100
 _SERVER_MODULES = ("argon2", "httptools", "PIL", "uvicorn")
-_ITERATIONS = 600_000
 
 
 def findings() -> Iterable[Finding]:
@@ -49,10 +48,11 @@ def _openssl() -> Finding:
 
 def _derive() -> str:
     from strongroom.crypto.derivation import DerivationArtefacts, derive
+    from strongroom.crypto.key_stretching import MIN_ITERATIONS
 
     started = time.perf_counter()
-    derive(secrets.token_bytes(16), DerivationArtefacts.generate(_ITERATIONS))
-    return f"{_ITERATIONS} iterations in {(time.perf_counter() - started) * 1000:.0f} ms"
+    derive(secrets.token_bytes(16), DerivationArtefacts.generate(MIN_ITERATIONS))
+    return f"{MIN_ITERATIONS} iterations in {(time.perf_counter() - started) * 1000:.0f} ms"
 
 
 def _encrypt() -> str:

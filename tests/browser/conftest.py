@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -62,14 +63,16 @@ class Mailbox:
 class Portal:
     """`strongroom serve --sandbox` as a process that sends its mail to `mailbox`, reached by name, as passkeys need."""
 
+    address: str
     base_url: str
+    """Of the API."""
     subscription_key: str
     inactive_subscription_key: str
     provider_api_key: str
     mailbox: Mailbox
 
     def url(self, path: str) -> str:
-        return f"{self.base_url}/portal{path}"
+        return f"{self.address}/portal{path}"
 
     def client(self) -> Strongroom:
         """The Python client with the sandbox's keys."""
@@ -83,41 +86,68 @@ def _free_port() -> int:
         return port
 
 
-@pytest.fixture(scope="session")
-def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    folder = tmp_path_factory.mktemp("portal")
-    mailbox = Mailbox(_free_port())
-    controller = Controller(mailbox, hostname="127.0.0.1", port=mailbox.port)
-    controller.start()
-    port = _free_port()
-    settings = {
-        "STRONGROOM_DATA": str(folder / "data"),
-        "STRONGROOM_PORT": str(port),
-        "STRONGROOM_PUBLIC_URL": f"http://localhost:{port}",
-        "STRONGROOM_SMTP_URL": f"smtp://127.0.0.1:{mailbox.port}",
-        "STRONGROOM_OPERATORS": OPERATOR,
-    }
-    given = {name: value for name, value in os.environ.items() if not name.startswith("STRONGROOM_")} | settings
-    command = [sys.executable, "-m", "strongroom.cli", "serve", "--sandbox", "--json"]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=given)
+@contextmanager
+def serving(folder: Path, **settings: str) -> Iterator[dict[str, str]]:
+    """`strongroom serve --sandbox` as a process with these settings; gives what it announces."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STRONGROOM_")}
+    given = {f"STRONGROOM_{name.upper()}": value for name, value in settings.items()}
+    command = [sys.executable, "-m", "strongroom.cli", "serve", "--sandbox", "--json", "--data", str(folder / "data")]
+    log = folder / f"{settings['port']}.log"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=clean | given)
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
-        assert line, (folder / "log").read_text()
-        keys = json.loads(line)
-        yield Portal(
-            keys["base_url"],
-            keys["subscription_key"],
-            keys["inactive_subscription_key"],
-            keys["provider_api_key"],
-            mailbox,
-        )
+        assert line, log.read_text()
+        yield json.loads(line)
     finally:
         process.terminate()
         process.wait(PATIENCE)
         process.stdout.close()
-        controller.stop()
+
+
+@pytest.fixture(scope="session")
+def mailbox() -> Iterator[Mailbox]:
+    made = Mailbox(_free_port())
+    controller = Controller(made, hostname="127.0.0.1", port=made.port)
+    controller.start()
+    yield made
+    controller.stop()
+
+
+def _portal(address: str, keys: dict[str, str], mailbox: Mailbox) -> Portal:
+    return Portal(
+        address,
+        keys["base_url"],
+        keys["subscription_key"],
+        keys["inactive_subscription_key"],
+        keys["provider_api_key"],
+        mailbox,
+    )
+
+
+@pytest.fixture(scope="session")
+def portal(tmp_path_factory: pytest.TempPathFactory, mailbox: Mailbox) -> Iterator[Portal]:
+    port = _free_port()
+    settings = {
+        "port": str(port),
+        "public_url": f"http://localhost:{port}",
+        "smtp_url": f"smtp://127.0.0.1:{mailbox.port}",
+        "operators": OPERATOR,
+    }
+    with serving(tmp_path_factory.mktemp("portal"), **settings) as keys:
+        yield _portal(keys["base_url"], keys, mailbox)
+
+
+@pytest.fixture
+def portal_apart(tmp_path: Path, mailbox: Mailbox) -> Iterator[Portal]:
+    """The portal in one process and the areas in another, of different origins."""
+    ports = _free_port(), _free_port()
+    address, api_url = (f"http://localhost:{port}" for port in ports)
+    api = {"port": str(ports[1]), "public_url": api_url, "areas": "keystore,vault", "cors_origins": address}
+    own = {"port": str(ports[0]), "public_url": address, "areas": "portal", "api_url": api_url}
+    with serving(tmp_path, **api) as keys, serving(tmp_path, **own):
+        yield _portal(address, keys, mailbox)
 
 
 def chromium() -> str | None:

@@ -61,6 +61,16 @@ def test_the_browser_opens_what_python_registered(page: Page, portal: "Portal", 
     expect(page.locator("#opened")).to_contain_text("decryption failed")
 
 
+def test_a_portal_that_runs_apart_reaches_the_service(page: Page, portal_apart: "Portal", username: str) -> None:
+    with portal_apart.client() as client:
+        client.register(username, PASSPHRASE, iterations=600_000)
+    page.goto(portal_apart.url("/try"))
+    assert portal_apart.address != portal_apart.base_url
+    fill(page, portal_apart, username, PASSPHRASE)
+    page.get_by_role("button", name="Unlock").click()
+    expect(page.locator("#progress")).to_contain_text("Unlocked in", timeout=JOURNEY)
+
+
 def test_a_wrong_passphrase_is_told(page: Page, portal: "Portal", username: str) -> None:
     page.goto(portal.url("/try"))
     fill(page, portal, username, "something else")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from strongroom.crypto.artefacts import read_artefacts, write_artefacts
+    from strongroom.crypto.clear_keys import holds_private_key
     from strongroom.crypto.compat import derive_key, open_with_key, open_with_passphrase
     from strongroom.crypto.derivation import DerivationArtefacts, derive, parse_derivation_artefacts
     from strongroom.crypto.errors import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from strongroom.crypto.public_keys import PublicKey
     from strongroom.crypto.rsa4096 import PrivateKey
     from strongroom.crypto.secret import Secret
-    from strongroom.crypto.serialization import SerializedValue, check_encrypted_value, holds_private_key, join, split
+    from strongroom.crypto.serialization import SerializedValue, check_encrypted_value, join, split
     from strongroom.crypto.signatures import sign, verify
     from strongroom.crypto.vault_session import open_vault_session
     from strongroom.crypto.verification import Verification, check_verification, make_verification
@@ -79,7 +80,7 @@ _HOMES = {
     "derive_key": "compat",
     "derive_login_secret": "login_secret",
     "explain": "inspection",
-    "holds_private_key": "serialization",
+    "holds_private_key": "clear_keys",
     "join": "serialization",
     "make_verification": "verification",
     "open_vault_session": "vault_session",

@@ -4,26 +4,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from strongroom.crypto.artefacts import SIZE_LIMIT, Scalar, read_artefacts, write_artefacts
-from strongroom.crypto.clear_keys import holds_private_key
 from strongroom.crypto.encoding import decode_padded, encode_padded
 from strongroom.crypto.errors import MalformedArtefacts, MalformedCiphertext
 from strongroom.crypto.formats import ArtefactFormat, Mode, Strategy
-
-__all__ = [
-    "DEFAULT_LIMIT",
-    "KEY_LIMIT",
-    "ArtefactFormat",
-    "CipherArtefacts",
-    "Mode",
-    "SerializedValue",
-    "Strategy",
-    "characters_for",
-    "check_encrypted_value",
-    "holds_private_key",
-    "join",
-    "split",
-    "split_derived",
-]
 
 KEY_LIMIT: Final = 8 * 1024
 DEFAULT_LIMIT: Final = 64 * 1024

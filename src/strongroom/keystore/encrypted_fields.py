@@ -1,7 +1,8 @@
 """What the key store demands of a value that should be encrypted: that it is, and that no private key shows."""
 
+from strongroom.crypto.clear_keys import holds_private_key
 from strongroom.crypto.errors import MalformedCiphertext
-from strongroom.crypto.serialization import check_encrypted_value, holds_private_key
+from strongroom.crypto.serialization import check_encrypted_value
 from strongroom.wire.refusal import Refusal, Refused
 
 

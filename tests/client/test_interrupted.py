@@ -1,4 +1,4 @@
-"""Registration interrupted at every request, before and after it took effect, and taken up again (A28)."""
+"""Registration interrupted at every request, before and after it took effect, and taken up again."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The drivers against real sockets: deadlines, caps, redirects, cookies, compression (A25)."""
+"""The drivers against real sockets: deadlines, caps, redirects, cookies, compression."""
 
 import contextlib
 import gzip

@@ -19,6 +19,7 @@ from strongroom.keystore import maintenance as keystore_maintenance
 from strongroom.keystore import session as keystore_session
 from strongroom.keystore.api import KeystoreApi
 from strongroom.keystore.area import IssueVaultAdmissionToken, Keystore
+from strongroom.keystore.user_directory import KeystoreUsers
 from strongroom.portal import maintenance as portal_maintenance
 from strongroom.portal import products as portal_products
 from strongroom.portal.area import PREFIX as PORTAL
@@ -38,12 +39,14 @@ from strongroom.server.secret import ServerSecret, load_or_create, parse
 from strongroom.server.settings import Settings, SettingsError, is_postgres
 from strongroom.server.system import SystemApi
 from strongroom.server.usage import UsageCounter
+from strongroom.server.user_metadata import UserDirectory
 from strongroom.vault import admission_tokens as vault_admission_tokens
 from strongroom.vault import maintenance as vault_maintenance
 from strongroom.vault import session as vault_session
 from strongroom.vault.api import VaultApi
 from strongroom.vault.area import ClaimAdmissionToken, Vault
 from strongroom.vault.importing import ensure_shipped
+from strongroom.vault.user_directory import VaultUsers
 from strongroom.version import __version__
 from strongroom.wire import keystore as keystore_wire
 from strongroom.wire import system as system_wire
@@ -233,7 +236,16 @@ class Application:
             passwords=PassphraseHasher(self.secret, 1, PORTAL_HASHING_QUEUE),
             mail=MailQueue(store, self.clock, self.secret, mailer),
             products=products,
+            directories=self._directories(),
         )
+
+    def _directories(self) -> dict[str, UserDirectory]:
+        found: dict[str, UserDirectory] = {}
+        if self.keystore is not None:
+            found["keystore"] = KeystoreUsers(self.keystore)
+        if self.vault is not None:
+            found["vault"] = VaultUsers(self.vault)
+        return found
 
     async def _pages(self, portal: Portal) -> Pages:
         """The portal's pages; their libraries are imported when they are first asked for, off the event loop."""

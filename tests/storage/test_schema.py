@@ -63,6 +63,7 @@ LOOK_UPS = {
         "developers": "id",
         "developer_emails": "email",
         "sign_ups": "link_hash",
+        "invitations": "link_hash",
         "links": "link_hash",
         "sessions": "token_hash",
         "passkeys": "credential_id",
@@ -72,6 +73,8 @@ LOOK_UPS = {
         "attempts": "bucket",
         "mails": "id",
         "audit_events": "subject_id",
+        "reminders": "subscription_id",
+        "shown_once": "id",
     },
 }
 # Text with a meaning of its own: two fixed words, the same in every order of letters.

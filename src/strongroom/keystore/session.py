@@ -29,9 +29,15 @@ WHERE sessions.user_id = :user_id AND sessions.id = :id AND sessions.revoked_at 
 """
 STILL = "SELECT 1 FROM users WHERE id = :user_id AND passphrase_generation = :generation AND suspended_at IS NULL"
 REVOKE = "UPDATE sessions SET revoked_at = :now WHERE user_id = :user_id AND id = :id AND revoked_at IS NULL"
+# Of the sessions that are about to be forgotten the users keep the time of the newest.
+KEEP_LAST = """
+UPDATE users SET last_session_at =
+    coalesce((SELECT max(valid_from) FROM sessions WHERE sessions.user_id = users.id), last_session_at)
+WHERE id IN (SELECT user_id FROM sessions WHERE valid_till < :before ORDER BY valid_till, user_id, id LIMIT :limit)
+"""
 PRUNE = """
 DELETE FROM sessions WHERE (user_id, id) IN
-    (SELECT user_id, id FROM sessions WHERE valid_till < :before LIMIT :limit)
+    (SELECT user_id, id FROM sessions WHERE valid_till < :before ORDER BY valid_till, user_id, id LIMIT :limit)
 """
 
 
@@ -100,4 +106,5 @@ async def revoke(tx: Transaction, who: KeystoreSession, now: int) -> None:
 
 async def prune(tx: Transaction, before: int, limit: int) -> int:
     """Forget some sessions that ended by themselves before a time; how many."""
+    await tx.put(KEEP_LAST, before=before, limit=limit)
     return await tx.run(PRUNE, before=before, limit=limit)

@@ -9,6 +9,7 @@ from strongroom.server.db import Store
 from strongroom.server.passphrases import PassphraseHasher
 from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import Settings
+from strongroom.server.user_metadata import UserDirectory
 
 PREFIX = "/portal"
 """Where the portal stands; every path of a page is below it."""
@@ -27,6 +28,8 @@ class Portal:
     """Apart from the key store's, so that a rush of sign-ins here holds up no user there."""
     mail: MailQueue
     products: Products
+    directories: dict[str, UserDirectory]
+    """The users of each area that runs in this process, by its name."""
 
     @property
     def base_url(self) -> str:

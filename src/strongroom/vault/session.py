@@ -49,9 +49,19 @@ REVOKE = """
 UPDATE sessions SET revoked_at = :now WHERE user_id = :user_id AND session_id = :session_id AND revoked_at IS NULL
 """
 
+# Of the sessions that are about to be forgotten the users keep the time of the newest.
+KEEP_LAST = """
+UPDATE users SET last_session_at =
+    coalesce((SELECT max(first_used_at) FROM sessions WHERE sessions.user_id = users.user_id), last_session_at)
+WHERE user_id IN (
+    SELECT user_id FROM sessions WHERE expires_at <= :expired_by ORDER BY expires_at, user_id, session_id LIMIT :limit
+)
+"""
+
 PRUNE = """
 DELETE FROM sessions WHERE (user_id, session_id) IN (
-    SELECT user_id, session_id FROM sessions WHERE expires_at <= :expired_by ORDER BY expires_at LIMIT :limit
+    SELECT user_id, session_id FROM sessions WHERE expires_at <= :expired_by
+    ORDER BY expires_at, user_id, session_id LIMIT :limit
 )
 """
 
@@ -159,7 +169,9 @@ async def revoke(tx: Transaction, session: VaultSession, now: int) -> None:
 
 async def prune(tx: Transaction, now: int) -> int:
     """Forget sessions that expired more than a day ago, at most 500 of them; how many."""
-    return await tx.run(PRUNE, expired_by=now - _KEPT_AFTER_EXPIRY, limit=_PRUNE_LIMIT)
+    expired_by = now - _KEPT_AFTER_EXPIRY
+    await tx.put(KEEP_LAST, expired_by=expired_by, limit=_PRUNE_LIMIT)
+    return await tx.run(PRUNE, expired_by=expired_by, limit=_PRUNE_LIMIT)
 
 
 async def _look(tx: Transaction, session: VaultSession, now: int, claims: Claims) -> bool:

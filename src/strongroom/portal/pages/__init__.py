@@ -22,6 +22,7 @@ from strongroom.portal.pages import (
     static,
     subscriptions,
     usage,
+    users,
 )
 
 ALL: tuple[Page, ...] = (
@@ -40,6 +41,7 @@ ALL: tuple[Page, ...] = (
     *keys.PAGES,
     *people.PAGES,
     *usage.PAGES,
+    *users.PAGES,
     *activity.PAGES,
     *operator.PAGES,
     *documentation.PAGES,

@@ -1,0 +1,73 @@
+"""The users of a provider, as metadata only: how many, since when, last seen, suspended."""
+
+from starlette.responses import Response
+
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.organisation import provider_of
+from strongroom.portal.refusals import Absent
+from strongroom.server import audit
+from strongroom.server.ids import from_text
+from strongroom.server.user_metadata import UserMetadata
+
+PAGE_SIZE = 50
+_ACTS = {"suspend": "user_suspended", "resume": "user_resumed"}
+
+
+async def show(visit: Visit) -> Response:
+    return await _page(visit, None)
+
+
+async def find(visit: Visit) -> Response:
+    """By username, which comes in a form and is never in an address."""
+    provider_id, username = visit.organisation.provider_id, visit.form.text("username")
+    directory = visit.portal.directories.get("keystore")
+    if directory is None:
+        raise Absent
+    found = await directory.find(provider_id, username)
+    if found is None:
+        return await _page(visit, None, {"username": "There is no user of this name."})
+    return await _page(visit, found)
+
+
+async def change(visit: Visit) -> Response:
+    portal, provider_id, now = visit.portal, visit.organisation.provider_id, visit.now
+    area, act, user_id = visit.path("area"), visit.path("act"), from_text(visit.path("user"))
+    directory = portal.directories.get(area)
+    if directory is None or act not in _ACTS or user_id is None:
+        raise Absent
+    done = await (directory.suspend if act == "suspend" else directory.resume)(provider_id, user_id)
+    path = f"/organisations/{visit.path('organisation')}/users"
+    if not done:
+        return visit.redirect(path, "nothing_changed")
+    actor = visit.who.developer_id
+    await portal.store.write(
+        lambda tx: audit.record(tx, provider_id, _ACTS[act], now, actor_id=actor, object_id=user_id, detail=area)
+    )
+    return visit.redirect(path, _ACTS[act])
+
+
+async def _page(visit: Visit, found: UserMetadata | None, errors: dict[str, str] | None = None) -> Response:
+    provider = await provider_of(visit)
+    areas = []
+    for area, directory in visit.portal.directories.items():
+        after = from_text(visit.query(f"{area}_after")) or b""
+        some = await directory.some(provider.id, after, PAGE_SIZE)
+        more = some[-1].id if len(some) == PAGE_SIZE else None
+        areas.append((area, await directory.totals(provider.id), some, more))
+    return visit.page(
+        "organisation/users.html",
+        status=422 if errors else 200,
+        errors=errors or {},
+        provider=provider,
+        areas=areas,
+        found=found,
+    )
+
+
+_USERS = "/organisations/{organisation}/users"
+
+PAGES = (
+    Page("GET", _USERS, Needs.member, show),
+    Page("POST", f"{_USERS}/find", Needs.owner, find),
+    Page("POST", f"{_USERS}/{{area}}/{{user}}/{{act}}", Needs.owner, change),
+)

@@ -1,6 +1,8 @@
 """The operator's commands on a data folder, for real, and what the service then says to the keys."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,15 @@ def test_provider_keys(folder: Path, data: Data, run: Run) -> None:
         assert run("admin", "provider-key", "revoke", "sandbox", listed["next"]["id"]).exit_code == 1
         data("admin", "provider-key", "revoke", "sandbox", listed["sandbox"]["id"], "--grace", "1d")
         assert ask(service, service.subscription_key) == "ok"
+    # What was refused is not among them.
+    assert acts(folder, "api_key_") == ["api_key_created", "api_key_revoked", "api_key_revoked"]
+
+
+def acts(folder: Path, prefix: str) -> list[str]:
+    """What the audit of the access database holds, oldest first."""
+    with closing(sqlite3.connect(folder / "access.sqlite")) as connection:
+        found = connection.execute("SELECT action FROM audit_events ORDER BY id").fetchall()
+    return [action for (action,) in found if action.startswith(prefix)]
 
 
 def test_a_provider_before_the_first_start(folder: Path, data: Data, run: Run) -> None:
@@ -142,6 +153,7 @@ def test_derived_only_refuses_raw_passphrases(folder: Path, data: Data) -> None:
             assert http.post("/keystore/users", json=body).json()["code"] == "derived_secret_required"
             data("admin", "provider", "set-login-policy", "sandbox", "any")
             assert http.post("/keystore/users", json=body).status_code == 201
+    assert acts(folder, "login_policy_") == ["login_policy_set", "login_policy_set"]
 
 
 def test_classification(folder: Path, data: Data, run: Run, scheme_file: Path) -> None:

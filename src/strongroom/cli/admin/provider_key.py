@@ -64,6 +64,7 @@ def list_of(provider: str, data: str | None, as_json: bool) -> None:
                     "hint": record.hint,
                     "created_at": time_text(record.created_at),
                     "revoked_at": time_text(record.revoked_at),
+                    "last_used_at": time_text(record.last_used_at),
                 }
                 for record in records
             ]

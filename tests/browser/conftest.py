@@ -3,6 +3,8 @@
 import json
 import os
 import queue
+import re
+import secrets
 import shutil
 import socket
 import subprocess
@@ -13,11 +15,11 @@ from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from aiosmtpd.controller import Controller
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from strongroom import Strongroom
 
@@ -35,7 +37,24 @@ SECONDS = 1000.0
 ORIGIN = "http://localhost"
 MEDIA_TYPES = {".js": "text/javascript", ".html": "text/html"}
 PATIENCE = 30.0
-OPERATOR = "operator@vault.example"
+# Beside the product that ships, one that an operator has to approve.
+PRODUCTS = """
+[[product]]
+id = "sandbox"
+name = "Sandbox"
+description = "The whole service, to try things with."
+quota = 10000
+rate = 60
+approval = false
+terms = "For trials."
+
+[[product]]
+id = "production"
+name = "Production"
+description = "For your users."
+approval = true
+lifetime_days = 365
+"""
 
 
 @dataclass
@@ -66,13 +85,40 @@ class Portal:
     address: str
     base_url: str
     """Of the API."""
-    subscription_key: str
-    inactive_subscription_key: str
-    provider_api_key: str
+    subscription_key: str = field(repr=False)
+    inactive_subscription_key: str = field(repr=False)
+    provider_api_key: str = field(repr=False)
     mailbox: Mailbox
+    password: ClassVar[str] = "plain words for a portal"
+    """Of every developer here."""
 
     def url(self, path: str) -> str:
         return f"{self.address}/portal{path}"
+
+    def link(self, email: str) -> str:
+        """The link of the next message to this address, which stands in both of its forms."""
+        mail = self.mailbox.next(email)
+        text, html = mail.get_body(("plain",)), mail.get_body(("html",))
+        assert text is not None
+        assert html is not None
+        found = re.search(rf"{re.escape(self.url('/'))}\S+", text.get_content())
+        assert found is not None
+        assert found[0] in html.get_content()
+        return found[0]
+
+    def sign_up(self, page: Page, email: str) -> None:
+        """A developer with a confirmed account, signed in: by the pages and the mail alone."""
+        page.goto(self.url("/"))
+        page.get_by_role("link", name="Sign up").first.click()
+        page.get_by_label("E-mail address").fill(email)
+        page.get_by_label("Your name").fill("Ada")
+        page.get_by_label("Password").fill(self.password)
+        page.get_by_role("main").get_by_role("button", name="Sign up").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("mail")
+        page.goto(self.link(email))
+        page.get_by_label("Password").fill(self.password)
+        page.get_by_role("button", name="Confirm the account").click()
+        expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
     def client(self) -> Strongroom:
         """The Python client with the sandbox's keys."""
@@ -115,6 +161,18 @@ def mailbox() -> Iterator[Mailbox]:
     controller.stop()
 
 
+@pytest.fixture(scope="session")
+def operator() -> str:
+    """The operator's address."""
+    return "operator@vault.example"
+
+
+@pytest.fixture
+def email() -> str:
+    """An address nobody has yet."""
+    return f"ada-{secrets.token_hex(4)}@developer.example"
+
+
 def _portal(address: str, keys: dict[str, str], mailbox: Mailbox) -> Portal:
     return Portal(
         address,
@@ -127,15 +185,17 @@ def _portal(address: str, keys: dict[str, str], mailbox: Mailbox) -> Portal:
 
 
 @pytest.fixture(scope="session")
-def portal(tmp_path_factory: pytest.TempPathFactory, mailbox: Mailbox) -> Iterator[Portal]:
-    port = _free_port()
+def portal(tmp_path_factory: pytest.TempPathFactory, mailbox: Mailbox, operator: str) -> Iterator[Portal]:
+    port, folder = _free_port(), tmp_path_factory.mktemp("portal")
+    (folder / "products.toml").write_text(PRODUCTS)
     settings = {
         "port": str(port),
         "public_url": f"http://localhost:{port}",
         "smtp_url": f"smtp://127.0.0.1:{mailbox.port}",
-        "operators": OPERATOR,
+        "operators": operator,
+        "products": str(folder / "products.toml"),
     }
-    with serving(tmp_path_factory.mktemp("portal"), **settings) as keys:
+    with serving(folder, **settings) as keys:
         yield _portal(keys["base_url"], keys, mailbox)
 
 

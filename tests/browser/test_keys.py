@@ -1,0 +1,123 @@
+"""From signing up to a call that the service accepts, and keys that are replaced without a gap."""
+
+import re
+import secrets
+import subprocess
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Portal
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("main").get_by_role("button", name=name).click()
+
+
+def subscribe(page: Page, portal: "Portal", product: str) -> tuple[str, str]:
+    """An organisation with a subscription; the two keys, as the page shows them once."""
+    page.goto(portal.url("/"))
+    page.get_by_role("main").get_by_role("link", name="Create an organisation").click()
+    page.get_by_label("Name").fill(f"Ada & {secrets.token_hex(4)}")
+    press(page, "Create")
+    page.get_by_role("main").get_by_role("link", name=re.compile("Subscribe")).first.click()
+    page.get_by_role("link", name=product).first.click()
+    page.get_by_role("main").get_by_role("link", name="Subscribe").click()
+    page.get_by_label("Name of the subscription").fill("phone app")
+    if page.get_by_label("I agree to these terms").count():
+        page.get_by_label("I agree to these terms").check()
+    press(page, "Subscribe")
+    expect(page.get_by_role("main")).to_contain_text("shown this once")
+    return page.locator("#primary-key").inner_text(), page.locator("#secondary-key").inner_text()
+
+
+def code(portal: "Portal", key: str) -> str:
+    """What the service says to this key: the code of the refusal, or that it wants a session."""
+    answer = httpx.get(f"{portal.base_url}/keystore/keypairs", headers={"Service-Subscription-Key": key})
+    found: str = answer.json()["code"]
+    return found
+
+
+def regenerate(page: Page, slot: str, grace: str) -> str:
+    """The new key of this slot, from the page of the subscription."""
+    form = page.get_by_role("main").locator("form", has=page.locator(f"input[value={slot}]"))
+    form.get_by_label("The old key works for").select_option(grace)
+    form.get_by_role("button", name="Regenerate").click()
+    key = page.locator(f"#{slot}-key").inner_text()
+    page.get_by_role("link", name="To the subscription").click()
+    return key
+
+
+@pytest.fixture
+def developer(page: Page, portal: "Portal", email: str) -> Page:
+    portal.sign_up(page, email)
+    return page
+
+
+def test_from_sign_up_to_a_call_that_is_accepted(developer: Page, portal: "Portal") -> None:
+    primary, secondary = subscribe(developer, portal, "Sandbox")
+    assert code(portal, primary) == code(portal, secondary) == "subscription_key_inactive"
+    assert primary in developer.locator("#curl").inner_text()
+    press(developer, "Activate the keys")
+    expect(developer.get_by_role("main")).to_contain_text("active")
+    assert primary not in developer.content()
+    assert code(portal, primary) == code(portal, secondary) == "authorization_missing"
+    page = developer
+    page.get_by_role("link", name="Ada &").first.click()
+    page.get_by_role("link", name="Provider API keys").click()
+    page.get_by_label("Name").fill("backend")
+    press(page, "Create the key")
+    line = page.locator("#curl").inner_text()
+    called = subprocess.run(
+        ["sh", "-c", line],
+        env={"PATH": "/usr/bin:/bin", "STRONGROOM_SUBSCRIPTION_KEY": primary},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert '"token_value":"sra_' in called.stdout
+    page.reload()
+    assert "srp_" not in page.locator("main").inner_text().replace("srp_...", "")
+
+
+def test_a_key_is_regenerated_without_a_gap(developer: Page, portal: "Portal") -> None:
+    primary, secondary = subscribe(developer, portal, "Sandbox")
+    press(developer, "Activate the keys")
+    second = regenerate(developer, "primary", "hour")
+    assert {code(portal, key) for key in (primary, second, secondary)} == {"authorization_missing"}
+    third = regenerate(developer, "primary", "none")
+    assert code(portal, second) == "subscription_key_invalid"
+    assert {code(portal, key) for key in (third, secondary)} == {"authorization_missing"}
+    developer.reload()
+    shown = developer.locator("main").inner_text()
+    assert f"srk_...{third[-4:]}" in shown
+    assert third not in shown
+
+
+@pytest.fixture
+def other(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+def test_the_operator_approves_and_suspends(developer: Page, other: Page, portal: "Portal", operator: str) -> None:
+    key, _ = subscribe(developer, portal, "Production")
+    expect(developer.get_by_role("main")).to_contain_text("has to approve")
+    assert developer.get_by_role("button", name="Activate").count() == 0
+    developer.get_by_role("link", name="To the subscription").click()
+    portal.sign_up(other, operator)
+    other.get_by_role("link", name="Operator").click()
+    press(other, "Approve")
+    developer.reload()
+    press(developer, "Activate the keys")
+    assert code(portal, key) == "authorization_missing"
+    other.goto(portal.url("/operator"))
+    other.get_by_role("button", name="Suspend phone app").first.click()
+    assert code(portal, key) == "subscription_key_inactive"
+    developer.reload()
+    expect(developer.get_by_role("main")).to_contain_text("suspended")

@@ -1,0 +1,70 @@
+"""The operator's file of products: what it may say, and what stops the start."""
+
+from pathlib import Path
+
+import pytest
+
+from strongroom.portal import products
+from strongroom.server.settings import SettingsError
+
+GOOD = """
+[[product]]
+id = "gold"
+name = "Gold"
+description = "The best."
+approval = true
+quota = 5
+lifetime_days = 30
+"""
+
+
+def test_the_file_that_ships_has_a_sandbox_that_needs_no_approval() -> None:
+    found = products.load(None)
+    sandbox = found.find("sandbox")
+    assert sandbox is not None
+    assert not sandbox.approval
+    assert any(product.approval for product in found.all)
+    assert found.find("nothing") is None
+    assert found.find(None) is None
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "products.toml"
+    path.write_text(GOOD, "utf-8")
+    [gold] = products.load(path).all
+    assert (gold.id, gold.approval, gold.quota, gold.rate, gold.lifetime_days, gold.terms) == (
+        "gold",
+        True,
+        5,
+        None,
+        30,
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not toml",
+        GOOD + GOOD,
+        GOOD.replace('"gold"', '"Gold Plan"'),
+        GOOD.replace('"Gold"', '" "'),
+        GOOD.replace("quota = 5", "quota = 0"),
+        GOOD.replace("quota = 5", 'quota = "five"'),
+        GOOD.replace("quota", "qouta"),
+        GOOD.replace("lifetime_days = 30", "lifetime_days = 0"),
+        GOOD.replace("approval = true", ""),
+        "surplus = 1\n" + GOOD,
+    ],
+)
+def test_a_mistake_stops_the_start(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "products.toml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(SettingsError):
+        products.load(path)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError):
+        products.load(tmp_path / "products.toml")

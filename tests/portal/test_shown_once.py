@@ -1,0 +1,57 @@
+"""New keys on their way to their page: for one session, one subject, one look and five minutes."""
+
+from typing import Any
+
+import pytest
+
+from strongroom.portal import shown_once
+from strongroom.server.secret import ServerSecret
+
+pytestmark = pytest.mark.anyio
+
+NOW = 1_000_000
+SESSION, SUBJECT = b"s" * 16, b"o" * 16
+VALUES = {"primary": "the key itself"}
+
+
+async def put(site: Any) -> bytes:
+    row: bytes = await site.portal.store.write(
+        lambda tx: shown_once.put(tx, site.portal.secret, SESSION, SUBJECT, VALUES, NOW)
+    )
+    return row
+
+
+async def take(site: Any, row: bytes, **other: Any) -> Any:
+    given = {"secret": site.portal.secret, "session_id": SESSION, "subject_id": SUBJECT, "now": NOW, **other}
+    return await site.portal.store.write(lambda tx: shown_once.take(tx, row=row, **given))
+
+
+async def test_one_look_and_no_more(site: Any) -> None:
+    row = await put(site)
+    assert await take(site, row) == VALUES
+    assert await take(site, row) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"session_id": b"x" * 16}, {"subject_id": b"x" * 16}, {"now": NOW + shown_once.LIFETIME}],
+    ids=["another session", "another subject", "too late"],
+)
+async def test_nobody_else_and_not_for_long(site: Any, other: dict[str, Any]) -> None:
+    row = await put(site)
+    assert await take(site, row, **other) is None
+    assert await take(site, row) == VALUES
+
+
+async def test_the_database_alone_does_not_show_them(site: Any) -> None:
+    row = await put(site)
+    [stored] = await site.portal.store.read(lambda tx: tx.all("SELECT sealed_values FROM shown_once"))
+    assert b"the key itself" not in stored[0]
+    assert await take(site, row, secret=ServerSecret(b"?" * 32)) is None
+
+
+async def test_what_nobody_looked_at_is_forgotten(site: Any) -> None:
+    await put(site)
+    later = NOW + shown_once.LIFETIME
+    assert await site.portal.store.write(lambda tx: shown_once.prune(tx, later - 1, 10)) == 0
+    assert await site.portal.store.write(lambda tx: shown_once.prune(tx, later, 10)) == 1

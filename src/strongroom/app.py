@@ -130,6 +130,8 @@ class Application:
             await store.open()
         if self.vault is not None:
             await ensure_shipped(self.vault.store, self.clock.now())
+        if (self.keystore is None) is not (self.vault is None) and self.settings.other_area_url is None:
+            _logger.warning("other_area_url is not set: what needs the other area is answered 503")
         self._tasks.append(asyncio.create_task(self._maintain()))
         self._tasks.append(asyncio.create_task(self._store_usage()))
         if warm and self.keystore is not None:
@@ -290,7 +292,8 @@ class Application:
 
     def _other_area(self) -> peer.Peer:
         if self._peer is None:
-            assert self.settings.other_area_url is not None
+            if self.settings.other_area_url is None:
+                raise Unavailable from LookupError("other_area_url is not set")
             self._peer = peer.Peer(self.settings.other_area_url, self.secret)
         return self._peer
 

@@ -211,6 +211,32 @@ def test_the_areas_run_apart(tmp_path: Path, login_secret: Any, sealed: Any, pub
             stop(vault)
 
 
+def test_an_area_runs_alone(tmp_path: Path, login_secret: Any, public_pem: Any, opened: Any) -> None:
+    """Without a word about the other area: its own endpoints work, what needs the other one is an honest 503."""
+    process, keys = serve(tmp_path / "keystore", "--sandbox", "--areas", "keystore")
+    try:
+        running = Running(keys, process)
+        body = user_body(running.token(), "ada", login_secret)
+        assert running.call("POST", "/keystore/users", body).status_code == 201
+        session = running.call("POST", "/keystore/session", body).json()["session"]["session_authentication_string"]
+        refused = running.call("GET", "/keystore/external_admission_tokens", auth=session)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert running.call("GET", "/vault/classification_nodes").status_code == 404
+    finally:
+        stop(process)
+    process, keys = serve(tmp_path / "vault", "--sandbox", "--areas", "vault")
+    try:
+        running = Running(keys, process)
+        issued = running.call("POST", "/vault/admission_tokens", auth=keys["provider_api_key"]).json()
+        user = {"public_key": public_pem(), "admission_token": issued["admission_token"]["token_value"]}
+        made = running.call("POST", "/vault/me", {"user": user})
+        string = opened(made.json()["encrypted_session_authentication_string"])
+        assert running.call("GET", "/vault/classification_nodes", auth=string).status_code == 200
+        assert running.call("POST", "/keystore/session", {}).status_code == 404
+    finally:
+        stop(process)
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

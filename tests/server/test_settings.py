@@ -32,8 +32,6 @@ def test_durations(text: str, seconds: int) -> None:
         ("access_log", "perhaps"),
         ("areas", "cellar"),
         ("areas", ","),
-        ("areas", "vault"),
-        ("areas", "vault,portal"),
         ("portal_session_idle", "0"),
         ("smtp_url", "mail.example"),
         ("smtp_url", "https://a:b@mail.example"),
@@ -62,9 +60,10 @@ def test_an_address_others_can_reach_needs_a_public_url() -> None:
     assert settings.base_url == "https://vault.example"
 
 
-def test_one_area_needs_to_know_the_other() -> None:
-    settings = load({}, {"areas": "vault", "other_area_url": "http://127.0.0.1:9000"})
-    assert settings.areas == ("vault",)
+@pytest.mark.parametrize("other", [None, "http://127.0.0.1:9000"])
+def test_one_area_may_know_the_other(other: str | None) -> None:
+    settings = load({}, {"areas": "vault", "other_area_url": other})
+    assert (settings.areas, settings.other_area_url) == (("vault",), other)
 
 
 def test_the_portal_alone_needs_nobody() -> None:

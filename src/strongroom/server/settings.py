@@ -53,7 +53,10 @@ class Settings:
         AREAS, "list", "The areas this process serves: `keystore`, `vault` and `portal`, separated by commas."
     )
     other_area_url: str | None = _setting(
-        None, "text", "Where the other area answers, if this process serves only one of `keystore` and `vault`."
+        None,
+        "text",
+        "Where the other area answers, if this process serves only one of `keystore` and `vault`. Without it what "
+        "needs the other one is answered 503: endpoint 9, and key store tokens at endpoint 10.",
     )
     api_url: str | None = _setting(
         None,
@@ -218,8 +221,6 @@ def _check(settings: Settings) -> None:
             "public_url is required to listen on an address that others can reach: "
             "the realm and the image URLs must not depend on what a request says"
         )
-    if len({"keystore", "vault"} & set(settings.areas)) == 1 and settings.other_area_url is None:
-        raise SettingsError("other_area_url is required where a process serves only one of keystore and vault")
     _check_mail(settings)
     for name in (
         "keystore_session_lifetime",

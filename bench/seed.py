@@ -139,7 +139,7 @@ def _tables(seeded: Seeded, provider_id: bytes, keypairs: bool) -> Iterator[tupl
     stored = hasher._hash(LOGIN_SECRET)
     hasher.close()
     fingerprint = PublicKey.parse(PEM).fingerprint_bytes
-    yield "keystore", "users", ((u.id, provider_id, u.name, u.name, stored, 1, now, None) for u in users)
+    yield "keystore", "users", ((u.id, provider_id, u.name, u.name, stored, 1, now, None, None) for u in users)
     yield "keystore", "usernames", ((provider_id, u.name, u.id) for u in users)
     yield (
         "keystore",
@@ -150,7 +150,7 @@ def _tables(seeded: Seeded, provider_id: bytes, keypairs: bool) -> Iterator[tupl
     yield "keystore", "data_encryption_keys", _data_encryption_keys(users, now)
     if keypairs:
         yield "keystore", "keypairs", _keypairs(users, now)
-    yield "vault", "users", ((u.id, provider_id, PEM, 1, None, now) for u in users)
+    yield "vault", "users", ((u.id, provider_id, PEM, 1, None, now, None) for u in users)
     yield (
         "vault",
         "public_key_fingerprints",

@@ -102,7 +102,7 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
         if as_json:
             print_json({"base_url": base_url, **keys})
         else:
-            _greet(base_url, keys, str(settings.data))
+            _greet(base_url, keys, str(settings.data), portal="portal" in settings.areas)
 
     run(settings, sandbox, announce, workers)
 
@@ -112,7 +112,7 @@ def _areas(settings: Settings) -> tuple[str, ...]:
     return ("access", *settings.areas)
 
 
-def _greet(base_url: str, keys: dict[str, str], data: str) -> None:
+def _greet(base_url: str, keys: dict[str, str], data: str, *, portal: bool) -> None:
     click.echo(f"{style('Strongroom listens at', bold=True)} {style(base_url, fg='cyan')}  (data in {data})")
     if keys:
         click.echo("\nA sandbox provider to try it with; its keys stay the same for this data folder.")
@@ -123,6 +123,8 @@ def _greet(base_url: str, keys: dict[str, str], data: str) -> None:
         click.echo(f"  {curl(base_url, keys)}\n")
         click.echo(f"The secondary subscription key is {keys['secondary_subscription_key']}")
         click.echo(f"A key that was never activated: {keys['inactive_subscription_key']}\n")
+    if portal:
+        click.echo(f"Developer portal: {base_url}/portal")
     click.echo(f"API: {base_url}/openapi.json   Stop with Ctrl-C.")
     sys.stdout.flush()
 

@@ -210,6 +210,14 @@ def portal_apart(tmp_path: Path, mailbox: Mailbox) -> Iterator[Portal]:
         yield _portal(address, keys, mailbox)
 
 
+@pytest.fixture
+def portal_with_outbox(tmp_path: Path, mailbox: Mailbox) -> Iterator[Portal]:
+    """A portal in development: its mail stays on this machine."""
+    port = _free_port()
+    with serving(tmp_path, port=str(port), public_url=f"http://localhost:{port}") as keys:
+        yield _portal(keys["base_url"], keys, mailbox)
+
+
 def chromium() -> str | None:
     """Where Chromium is: `STRONGROOM_CHROMIUM`, or what the system has; None without one."""
     named = os.environ.get("STRONGROOM_CHROMIUM")

@@ -33,7 +33,7 @@ PATTERNS = {page.path for page in pages.ALL if page.method == "GET" and not page
 # What no link and no step of the tour leads to, and why it is looked at elsewhere or not at all.
 NOT_TOURED = {
     "": "the same page as /",
-    "/outbox": "absent where mail goes over SMTP",
+    "/outbox": "absent where mail goes over SMTP: a test of its own looks at it",
 }
 
 
@@ -267,6 +267,23 @@ def test_no_page_keeps_anybody_out(tours: Callable[[], Tour], portal: "Portal", 
     tours_made = (stranger, developer, chief)
     assert [wrong for tour in tours_made for wrong in tour.wrong] == []
     assert PATTERNS - {pattern for tour in tours_made for pattern in tour.seen} == set(NOT_TOURED)
+
+
+def test_the_outbox_of_development_keeps_nobody_out(
+    tours: Callable[[], Tour], portal_with_outbox: "Portal", email: str
+) -> None:
+    tour = tours()
+    tour.portal, page = portal_with_outbox, tour.page
+    tour.visit("/outbox", "outbox-empty")
+    page.goto(tour.portal.url("/sign-up"))
+    page.get_by_label("E-mail address").fill(email)
+    page.get_by_label("Password").fill(tour.portal.password)
+    press(page, "Sign up")
+    page.goto(tour.portal.url("/outbox"))
+    expect(page.get_by_role("main")).to_contain_text(email)
+    tour.look("outbox")
+    assert tour.seen == {"/outbox"}
+    assert tour.wrong == []
 
 
 def test_the_tour_sees_what_is_wrong(tours: Callable[[], Tour], portal: "Portal") -> None:

@@ -1,11 +1,14 @@
 """Try it against a real service: an account made in the browser opens in Python, and the reverse."""
 
 import json
+import re
 import secrets
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from strongroom import AccountSecret, UnlockRefused
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Portal
@@ -59,6 +62,35 @@ def test_the_browser_opens_what_python_registered(page: Page, portal: "Portal", 
     page.get_by_label("Sealed value").fill(sealed.replace("Aes256Gcm.", "Aes256Gcm.AAAA"))
     page.get_by_role("button", name="Open").click()
     expect(page.locator("#opened")).to_contain_text("decryption failed")
+
+
+def test_an_account_secret_is_made_and_both_sides_need_it(page: Page, portal: "Portal", username: str) -> None:
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(f"{request.url} {request.headers} {request.post_data}"))
+    page.goto(portal.url("/try"))
+    with portal.client() as client:
+        fill(page, portal, username, PASSPHRASE, client.issue_admission_token())
+        field = page.get_by_label("Account secret")
+        field.fill("srx1_mistyped")
+        page.get_by_role("button", name="Register").click()
+        expect(field).to_be_focused()
+        expect(field).to_have_accessible_description(re.compile("checksum does not hold"))
+        page.get_by_role("button", name="Make an account secret").click()
+        text = field.input_value()
+        page.get_by_role("button", name="Register").click()
+        expect(page.locator("#progress")).to_contain_text("Registered in", timeout=JOURNEY)
+        assert text not in "".join(sent)
+        account = client.unlock(username, PASSPHRASE, account_secret=AccountSecret.parse(text))
+        sealed = account.seal(b"from Python")
+        with pytest.raises(UnlockRefused):
+            client.unlock(username, PASSPHRASE)
+    # White space is ignored, as where somebody wrote it down in groups.
+    field.fill(" ".join(text[at : at + 8] for at in range(0, len(text), 8)))
+    page.get_by_role("button", name="Unlock").click()
+    expect(page.locator("#progress")).to_contain_text("Unlocked in", timeout=JOURNEY)
+    page.get_by_label("Sealed value").fill(sealed)
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.locator("#opened")).to_contain_text("from Python")
 
 
 def test_a_portal_that_runs_apart_reaches_the_service(page: Page, portal_apart: "Portal", username: str) -> None:

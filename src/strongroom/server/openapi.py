@@ -66,7 +66,7 @@ def _operation(tag: str, endpoint: Endpoint, path: str) -> dict[str, Any]:
         "summary": endpoint.summary,
         "tags": [tag],
         "security": [_security(endpoint)],
-        "parameters": [*_path_parameters(path), *_query_parameters(endpoint)],
+        "parameters": [*_path_parameters(path), *_query_parameters(endpoint), *_header_parameters(endpoint)],
         "responses": _responses(endpoint),
     }
     if isinstance(endpoint.credential, Open):
@@ -107,6 +107,13 @@ def _query_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
     ]
 
 
+def _header_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
+    if not endpoint.conditional:
+        return []
+    schema = {"type": "string", "description": "The `ETag` of the answer that is held."}
+    return [{"name": "If-None-Match", "in": "header", "required": False, "schema": schema}]
+
+
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     # An absent parameter is simply not sent: null is a matter of our records, not of the query.
     variants = [variant for variant in schema.get("anyOf", [schema]) if variant.get("type") != "null"]
@@ -121,7 +128,11 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
             response["content"] = {"application/json": {"schema": _schema(endpoint.response)}}
         elif endpoint.status != HTTPStatus.NO_CONTENT:
             response["content"] = {media_type: {} for media_type in endpoint.media_types}
+        if endpoint.conditional:
+            response["headers"] = {"ETag": {"schema": {"type": "string"}}}
         responses[str(status)] = response
+    if endpoint.conditional:
+        responses[str(HTTPStatus.NOT_MODIFIED)] = {"description": "What the caller holds is still good: no body"}
     by_status: dict[int, list[Refusal]] = {}
     for refusal in endpoint.all_refusals:
         by_status.setdefault(refusal.status, []).append(refusal)

@@ -157,14 +157,15 @@ def _endpoint(endpoint: Endpoint) -> str:
         lines.append(f"- Request: {link(endpoint.request)}{flat}, at most {endpoint.body_limit // KIB} KiB.")
     statuses = " or ".join(str(status) for status in sorted({endpoint.status, *endpoint.statuses}, reverse=True))
     again = " (200 where the same bytes are stored already)" if endpoint.statuses else ""
-    lines.append(f"- Answer: {statuses}{again}{_answer(endpoint)}.")
+    held = "; 304 where `If-None-Match` names it" if endpoint.conditional else ""
+    lines.append(f"- Answer: {statuses}{again}{_answer(endpoint)}{held}.")
     own = ", ".join(_refusal_link(refusal) for refusal in endpoint.refusals) or "none"
     lines.append(f"- Refusals besides the [shared ones](#shared-refusals): {own}.")
     return "\n".join(lines) + "\n"
 
 
 def _answer(endpoint: Endpoint) -> str:
-    cached = ", cacheable" if endpoint.cacheable else ", with an `ETag`" if endpoint.conditional else ""
+    cached = (", cacheable" if endpoint.cacheable else "") + (", with an `ETag`" if endpoint.conditional else "")
     if endpoint.response is not NoBody:
         return f", {link(endpoint.response)}{cached}"
     if endpoint.status == 204:

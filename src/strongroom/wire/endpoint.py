@@ -83,7 +83,7 @@ class Endpoint:
     cacheable: bool = False
     """False sends `Cache-Control: no-store`."""
     conditional: bool = False
-    """The answer carries an `ETag` and may be kept by its caller, who asks every time whether it still holds."""
+    """The answer carries an `ETag`; with it in `If-None-Match` a caller who kept the answer is told 304."""
     internal: bool = False
     """True for calls between the areas: served, but no part of the public document."""
     aliases: tuple[str, ...] = field(default=())

@@ -164,6 +164,7 @@ ENDPOINTS = (
         status=200,
         subscription_key=False,
         cacheable=True,
+        conditional=True,
         refusals=(Refusal.not_found,),
     ),
     Endpoint(

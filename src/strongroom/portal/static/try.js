@@ -1,6 +1,6 @@
 // Try it: the whole encrypted journey in this page, and every request as it went out.
 
-import { CryptoError, ProtocolViolation, Refused, register, Service, unlock } from "./strongroom.js";
+import { CryptoError, derivation, ProtocolViolation, Refused, register, Service, unlock } from "./strongroom.js";
 
 const SHOWN = 96;
 const at = (id) => document.getElementById(id);
@@ -81,6 +81,17 @@ function complain(id, text) {
   return text !== "";
 }
 
+/** The bytes of the account secret; null without one, undefined for what is none. */
+function accountSecret() {
+  const text = at("account-secret").value.trim();
+  try {
+    return text === "" ? null : derivation.readAccountSecret(text);
+  } catch (error) {
+    if (!(error instanceof CryptoError)) throw error;
+    return undefined;
+  }
+}
+
 function checked(isNew) {
   const missing = (id, what) => complain(id, at(id).value.trim() === "" ? `Enter ${what}.` : "");
   const wrong = [
@@ -88,6 +99,7 @@ function checked(isNew) {
     isNew ? missing("admission", "an admission token or a provider API key") : complain("admission", ""),
     missing("username", "a username"),
     missing("passphrase", "a passphrase"),
+    complain("account-secret", accountSecret() === undefined ? "Look for a typing error: the checksum does not hold." : ""),
   ];
   document.querySelector("#journey [aria-invalid]")?.focus();
   return !wrong.includes(true);
@@ -104,6 +116,7 @@ function given() {
   return {
     username: at("username").value,
     passphrase: at("passphrase").value,
+    accountSecret: accountSecret(),
     realm: place.dataset.realm,
     admissionToken: isProviderKey ? undefined : admission,
     providerApiKey: isProviderKey ? admission : undefined,
@@ -161,6 +174,11 @@ at("journey").addEventListener("submit", (event) => {
 at("sealing").addEventListener("submit", (event) => {
   event.preventDefault();
   sealOrOpen(event.submitter?.value !== "open");
+});
+
+at("new-account-secret").addEventListener("click", () => {
+  at("account-secret").value = derivation.newAccountSecret();
+  complain("account-secret", "");
 });
 
 if (globalThis.crypto?.subtle === undefined) {

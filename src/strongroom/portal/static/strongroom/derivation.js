@@ -59,6 +59,9 @@ export function readAccountSecret(text) {
   return value?.length === 32 ? value : refuse("PassphraseRefused");
 }
 
+/** A new account secret in its text form: what the user writes down. */
+export const newAccountSecret = () => withChecksum(`srx1_${encodeUnpadded(randomBytes(32))}`);
+
 /** P, or P2 with an account secret of 32 bytes: what goes to PBKDF2. */
 export async function passphraseForPdk(passphrase, accountSecret = null) {
   const canonical = exactPassphrase(passphrase.normalize("NFC"));

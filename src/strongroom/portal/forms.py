@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from strongroom.crypto.encoding import encode_unpadded
 from strongroom.server.secret import ServerSecret
@@ -58,7 +58,7 @@ async def read(request: Request, seconds: float) -> Form:
                 body += chunk
                 if len(body) > MAX_BODY:
                     raise BadForm
-    except TimeoutError:
+    except (TimeoutError, ClientDisconnect):
         raise BadForm from None
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
@@ -96,7 +96,10 @@ def _is_ours(origin: str, base_url: str, host: str) -> bool:
     if origin == _origin_of(base_url):
         return True
     # A machine has several names for itself: localhost, 127.0.0.1. None of them is another site's.
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
     return (
         is_loopback(urlsplit(base_url).hostname or "")
         and parts.scheme == "http"

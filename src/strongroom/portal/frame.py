@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route, Router
+from starlette.routing import Route, Router
 
 from strongroom.portal import cookies, forms, organisations, pages, sessions
 from strongroom.portal.area import PREFIX, Portal
@@ -39,24 +39,17 @@ class Frame:
         for page in pages.ALL:
             if by_path.setdefault(page.path, {}).setdefault(page.method, page) is not page:
                 raise TypeError(f"{page.method} {page.path} is served twice")
-        routes = [self._route(path, methods) for path, methods in by_path.items()]
+        routes = [Route(PREFIX + path, _Endpoint(self, methods)) for path, methods in by_path.items()]
         self._router = Router(routes, redirect_slashes=False, default=self._elsewhere)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._router(scope, receive, send)
 
-    def _route(self, path: str, methods: dict[str, Page]) -> BaseRoute:
-        async def endpoint(request: Request) -> Response:
-            page = methods.get("GET" if request.method == "HEAD" else request.method, _NOWHERE)
-            return await self._answer(page, request)
-
-        return Route(PREFIX + path, endpoint, methods=["GET", "POST"])
-
     async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._answer(_NOWHERE, Request(scope, receive))
+        response = await self.answer(_NOWHERE, Request(scope, receive))
         await response(scope, receive, send)
 
-    async def _answer(self, page: Page, request: Request) -> Response:
+    async def answer(self, page: Page, request: Request) -> Response:
         started = time.perf_counter()
         request_id = secrets.token_hex(8)
         try:
@@ -146,6 +139,19 @@ async def _absent(visit: Visit) -> Response:
 _NOWHERE = Page("GET", "/-", Needs.anybody, _absent)
 
 
+class _Endpoint:
+    """The pages of one path. An object, because beside a function Starlette would answer other methods itself."""
+
+    def __init__(self, frame: Frame, methods: dict[str, Page]) -> None:
+        self._frame = frame
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        page = self._methods.get("GET" if scope["method"] == "HEAD" else scope["method"], _NOWHERE)
+        response = await self._frame.answer(page, Request(scope, receive))
+        await response(scope, receive, send)
+
+
 def _refusal(page: Page, visit: Visit) -> Response | None:
     """The answer to a caller who may not call this page, or None."""
     if page.needs is Needs.anybody:
@@ -172,7 +178,7 @@ def _sign_in_path(request: Request) -> str:
     """Back to the page after signing in, if it is one that can be shown again."""
     if request.method != "GET":
         return "/sign-in"
-    return f"/sign-in?next={quote(request.url.path.removeprefix(PREFIX), safe='/')}"
+    return f"/sign-in?next={quote(request.scope['path'].removeprefix(PREFIX), safe='/')}"
 
 
 def _is_operator(portal: Portal, session: Session | None) -> bool:

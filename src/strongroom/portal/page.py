@@ -99,7 +99,8 @@ class Visit:
             membership=self.membership,
             is_operator=self.is_operator,
             notice=notice,
-            here=self.request.url.path,
+            # Not `request.url`, which also reads the Host header and the query, whatever they hold.
+            here=self.request.scope["path"],
             form=self.form,
             base_url=self.portal.base_url,
             now=self.now,

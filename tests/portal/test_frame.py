@@ -1,0 +1,80 @@
+"""What no browser sends: the frame answers it like everything else, and never with a fault of its own."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from strongroom.portal.security_headers import HEADERS
+
+if TYPE_CHECKING:
+    from tests.portal.conftest import Site
+
+pytestmark = pytest.mark.anyio
+
+FORM = (b"content-type", b"application/x-www-form-urlencoded")
+
+
+async def call(
+    site: "Site", method: str = "GET", *headers: tuple[bytes, bytes], query: bytes = b"", breaks_off: bool = False
+) -> tuple[int, dict[str, str]]:
+    """Status and headers of the answer to one raw request for the sign-in page."""
+    sent: list[Any] = []
+    messages = [{"type": "http.request", "body": b"", "more_body": breaks_off}]
+
+    async def receive() -> Any:
+        return messages.pop(0) if messages else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": "/portal/sign-in",
+        "raw_path": b"/portal/sign-in",
+        "root_path": "",
+        "scheme": "http",
+        "query_string": query,
+        "headers": [(b"host", b"localhost:8000"), *headers],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 8000),
+    }
+    await site.application(scope, receive, send)
+    return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+
+
+@pytest.mark.parametrize("query", [b"next=\xff", b"\xff", b"next=%ff", b"next=%00", b"=&;&=%", b"a" * 9000])
+async def test_any_query_is_answered(site: "Site", query: bytes) -> None:
+    assert (await call(site, query=query))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [(b"host", b"[")],
+        [(b"host", b"\xff")],
+        [(b"cookie", b"strongroom_session=\xff; ;;=; strongroom_form=" + b"a" * 9000)],
+        [(b"cookie", b'strongroom_notice="\\000<script>"')],
+        [(b"user-agent", b"\xff\x01")],
+    ],
+)
+async def test_any_headers_are_answered(site: "Site", headers: list[tuple[bytes, bytes]]) -> None:
+    assert (await call(site, "GET", *headers))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "origin", [b"http://[", b"http://a]b", b"null", b"", b"http://\xff", b"https://localhost:8000"]
+)
+async def test_an_origin_that_is_none_of_ours_is_refused(site: "Site", origin: bytes) -> None:
+    assert (await call(site, "POST", FORM, (b"origin", origin)))[0] == 403
+
+
+async def test_a_form_that_breaks_off_is_no_form(site: "Site") -> None:
+    assert (await call(site, "POST", FORM, breaks_off=True))[0] == 403
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "ODD"])
+async def test_no_other_method_reaches_a_page_and_every_answer_has_the_headers(site: "Site", method: str) -> None:
+    status, headers = await call(site, method, (b"x-http-method-override", b"GET"))
+    assert status == 404
+    assert {name.lower() for name in HEADERS} <= headers.keys()

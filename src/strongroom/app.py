@@ -26,6 +26,7 @@ from strongroom.portal.area import PREFIX as PORTAL
 from strongroom.portal.area import Portal
 from strongroom.portal.mail import MailQueue
 from strongroom.server import peer
+from strongroom.server.client_address import TrustedProxies
 from strongroom.server.clock import SECOND, Clock, SystemClock
 from strongroom.server.cors import CrossOrigin
 from strongroom.server.db import Store, Unavailable
@@ -239,6 +240,7 @@ class Application:
             mail=MailQueue(store, self.clock, self.secret, mailer),
             products=products,
             directories=self._directories(),
+            proxies=TrustedProxies(settings.trusted_proxies, settings.forwarded_header),
         )
 
     def _directories(self) -> dict[str, UserDirectory]:

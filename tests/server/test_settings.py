@@ -46,6 +46,9 @@ def test_durations(text: str, seconds: int) -> None:
         ("public_url", "https://vault.example?x"),
         ("host", "0.0.0.0"),
         ("host", "192.0.2.1"),
+        ("trusted_proxies", "proxy.example"),
+        ("trusted_proxies", "10.0.0.1/8"),
+        ("forwarded_header", "x-real-ip"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_name(name: str, value: str) -> None:

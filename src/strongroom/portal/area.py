@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from strongroom.portal.mail import MailQueue
 from strongroom.portal.products import Products
+from strongroom.server.client_address import TrustedProxies
 from strongroom.server.clock import Clock
 from strongroom.server.db import Store
 from strongroom.server.passphrases import PassphraseHasher
@@ -30,6 +31,7 @@ class Portal:
     products: Products
     directories: dict[str, UserDirectory]
     """The users of each area that runs in this process, by its name."""
+    proxies: TrustedProxies
 
     @property
     def base_url(self) -> str:

@@ -13,6 +13,7 @@ from strongroom.portal.area import PREFIX, Portal
 from strongroom.portal.forms import Form, csrf_token
 from strongroom.portal.organisations import Membership
 from strongroom.portal.sessions import Session
+from strongroom.server.client_address import network_of
 
 Method: TypeAlias = Literal["GET", "POST"]
 
@@ -73,8 +74,14 @@ class Visit:
 
     @property
     def network(self) -> str:
-        """The address the request came from: what limits are counted by."""
-        return self.request.client.host if self.request.client else ""
+        """Where the request came from: what limits are counted by."""
+        return network_of(self.address)
+
+    @property
+    def address(self) -> str:
+        """The address the request came from, as a trusted proxy tells it."""
+        peer = self.request.client.host if self.request.client else ""
+        return self.portal.proxies.client_address(peer, self.request.scope["headers"])
 
     def path(self, name: str) -> str:
         """A segment of the path, as in the page's pattern."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from strongroom.server.client_address import FORWARDED_HEADERS, TrustedProxies
+
 PREFIX = "STRONGROOM_"
 AREAS = ("keystore", "vault", "portal")
 
@@ -69,6 +71,18 @@ class Settings:
         "list",
         "Origins such as https://portal.example whose pages may call this API from a browser, for a portal that runs "
         "apart.",
+    )
+    trusted_proxies: tuple[str, ...] = _setting(
+        (),
+        "list",
+        "Networks of the proxies in front, such as 127.0.0.1/32: what they say of where a request came from is taken "
+        "for the limits of the portal. Without it the address of the connection counts.",
+    )
+    forwarded_header: str = _setting(
+        "x-forwarded-for",
+        "text",
+        "The header in which trusted proxies say it: `x-forwarded-for` or `forwarded` (RFC 7239). The other one is "
+        "never read.",
     )
     secret: str | None = _setting(
         None, "text", "The server secret, 64 hexadecimal digits. Without it the file `secret` is used.", secret=True
@@ -221,6 +235,7 @@ def _check(settings: Settings) -> None:
             "public_url is required to listen on an address that others can reach: "
             "the realm and the image URLs must not depend on what a request says"
         )
+    _check_proxies(settings)
     _check_mail(settings)
     for name in (
         "keystore_session_lifetime",
@@ -231,6 +246,15 @@ def _check(settings: Settings) -> None:
     ):
         if getattr(settings, name) < 1:
             raise SettingsError(f"{name} has to be at least a second")
+
+
+def _check_proxies(settings: Settings) -> None:
+    try:
+        TrustedProxies(settings.trusted_proxies, settings.forwarded_header)
+    except ValueError:
+        raise SettingsError("trusted_proxies has to be networks such as 127.0.0.1/32 or 10.0.0.0/8") from None
+    if settings.forwarded_header.lower() not in FORWARDED_HEADERS:
+        raise SettingsError("forwarded_header has to be x-forwarded-for or forwarded")
 
 
 def _check_mail(settings: Settings) -> None:

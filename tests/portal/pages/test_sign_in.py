@@ -1,11 +1,13 @@
 """Signing in and out, and what a browser holds afterwards."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.portal import developers, sessions
-from strongroom.portal.limits import SIGN_IN_AS_FROM
+from strongroom.portal import developers, limits, sessions
+from strongroom.portal.limits import SIGN_IN_AS_FROM, SIGN_IN_FROM
+from strongroom.server.client_address import TrustedProxies
 from strongroom.server.db import Transaction
 
 if TYPE_CHECKING:
@@ -68,6 +70,23 @@ async def test_guessing_comes_to_an_end_and_the_owner_gets_in_later(site: "Site"
     assert int(browser.seen.headers["retry-after"]) <= SIGN_IN_AS_FROM.window / 1000
     site.clock.move(SIGN_IN_AS_FROM.window / 1000)
     assert (await site.sign_in()).is_signed_in
+
+
+@pytest.mark.parametrize("trusted", [(), ("127.0.0.1/32",)])
+async def test_behind_a_trusted_proxy_everybody_counts_alone(
+    site: "Site", trusted: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    object.__setattr__(site.portal, "proxies", TrustedProxies(trusted))
+    monkeypatch.setattr(limits, "SIGN_IN_FROM", replace(SIGN_IN_FROM, times=2))
+
+    async def try_from(address: str) -> int:
+        browser = site.browser()
+        await browser.get("/sign-in")
+        told = {"X-Forwarded-For": f"192.0.2.1, {address}"}
+        return (await browser.send("/sign-in", told, email="eve@example.com", password="wrong")).status_code
+
+    assert [await try_from("203.0.113.7") for _ in range(3)] == [422, 422, 429]
+    assert await try_from("203.0.113.8") == (422 if trusted else 429)
 
 
 async def test_a_success_starts_the_count_anew(site: "Site") -> None:

@@ -30,7 +30,7 @@ async def show(visit: Visit) -> Response:
     """Absent unless mail stays on this machine, the service listens to this machine alone, and it is what asks."""
     settings = visit.portal.settings
     # Links to reset a password stand here in clear: each of the three alone could be wrong behind some proxy.
-    if not visit.portal.keeps_mail or not is_loopback(settings.host) or not is_loopback(visit.network):
+    if not visit.portal.keeps_mail or not is_loopback(settings.host) or not is_loopback(visit.address):
         raise Absent
     messages = await asyncio.to_thread(_newest, settings.data / "outbox", visit.portal.base_url)
     return visit.page("outbox.html", messages=messages)

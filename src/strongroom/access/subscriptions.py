@@ -30,10 +30,11 @@ WHERE provider_id = :provider_id AND id = :id AND state <> 'cancelled'
 """
 # Changing the subscription's row makes a second regeneration wait, so that it retires the key the first one made.
 TAKE_TURN = "UPDATE subscriptions SET name = name WHERE provider_id = :provider_id AND id = :id"
-# Only the key in force is given an end; one that is already in its grace keeps the earlier end.
+# No old key of the slot goes on for longer than asked for, one that is in an earlier grace included: a key that has
+# leaked can be ended whenever that is noticed.
 RETIRE_KEY = """
 UPDATE subscription_keys SET expires_at = :at
-WHERE provider_id = :provider_id AND subscription_id = :id AND slot = :slot AND expires_at IS NULL
+WHERE provider_id = :provider_id AND subscription_id = :id AND slot = :slot AND (expires_at IS NULL OR expires_at > :at)
 """
 AUTHENTICATE = """
 SELECT subscriptions.provider_id, subscriptions.id, subscriptions.state, subscription_keys.expires_at,
@@ -148,7 +149,7 @@ async def cancel(tx: Transaction, provider_id: bytes, subscription_id: bytes, no
 async def regenerate(
     tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, now: int, grace: int = 0
 ) -> str:
-    """A new key for one slot, returned this once; the old one works for `grace` milliseconds more."""
+    """A new key for one slot, returned this once; no old one works for more than `grace` milliseconds."""
     await tx.put(TAKE_TURN, provider_id=provider_id, id=subscription_id)
     await tx.put(RETIRE_KEY, provider_id=provider_id, id=subscription_id, slot=slot, at=now + grace)
     key = tokens.mint(tokens.Prefix.subscription_key)

@@ -36,6 +36,7 @@ DELETIONS = (
     "DELETE FROM recovery_codes WHERE developer_id = :id",
     "DELETE FROM links WHERE developer_id = :id",
     "DELETE FROM memberships WHERE developer_id = :id",
+    "DELETE FROM invitations WHERE invited_by = :id",
     "DELETE FROM developers WHERE id = :id",
 )
 
@@ -56,6 +57,11 @@ class Developer:
 
     def __repr__(self) -> str:
         return f"Developer({self.id.hex()})"
+
+
+def called(name: str, email: str) -> str:
+    """How others are told who somebody is. A name is free to choose, so the address always stands beside it."""
+    return f"{name} ({email})" if name else email
 
 
 async def create(tx: Transaction, email: str, name: str, password_hash: str, now: int) -> bytes | None:

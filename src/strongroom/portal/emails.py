@@ -20,7 +20,8 @@ def canonical_email(text: str) -> str | None:
         host = idna.encode(domain, uts46=True).decode("ascii")
     except (idna.IDNAError, UnicodeError):
         return None
-    if "." not in host:
+    # With a dot at the end it would be a second address of the same mailbox.
+    if "." not in host or host.endswith("."):
         return None
     address = f"{local}@{host}".lower()
     return address if len(address) <= MAX_LENGTH else None

@@ -80,6 +80,26 @@ def security_notice(to: str, what: str, url: str) -> Message:
     )
 
 
+def address_left(to: str) -> Message:
+    """To the address that an account had before; it can reset nothing any more."""
+    return compose(
+        to,
+        "A change to your Strongroom account",
+        "The e-mail address of your account was changed. This one no longer belongs to it, and no password can be "
+        "reset with it.",
+        "If it was not you, somebody else knows your password: tell whoever runs the service at once.",
+    )
+
+
+def account_deleted(to: str) -> Message:
+    return compose(
+        to,
+        "Your Strongroom account was deleted",
+        "Your account at the Strongroom developer portal was deleted, with its sessions and second factors.",
+        "If it was not you, somebody else knows your password: tell whoever runs the service at once.",
+    )
+
+
 def subscription_news(to: str, name: str, outcome: str, url: str) -> Message:
     """`outcome` completes a sentence that begins with the name of the subscription."""
     return compose(

@@ -36,6 +36,8 @@ SET_ROLE = """
 UPDATE memberships SET role = :role WHERE provider_id = :provider_id AND developer_id = :developer_id AND role <> :role
 """
 REMOVE = "DELETE FROM memberships WHERE provider_id = :provider_id AND developer_id = :developer_id"
+# An invitation is the word of an owner: it ends with the role, or whoever was put out could come back by it.
+END_INVITATIONS = "DELETE FROM invitations WHERE provider_id = :provider_id AND invited_by = :developer_id"
 OWNERS = "SELECT count(*) FROM memberships WHERE provider_id = :provider_id AND role = 'owner'"
 ADD_IF_ABSENT = """
 INSERT INTO memberships (provider_id, developer_id, role, created_at)
@@ -101,6 +103,8 @@ async def set_role(
     if not await tx.run(SET_ROLE, provider_id=provider_id, developer_id=developer_id, role=role):
         return False
     await _keep_an_owner(tx, provider_id)
+    if role != "owner":
+        await tx.put(END_INVITATIONS, provider_id=provider_id, developer_id=developer_id)
     await _note(tx, provider_id, "role_changed", now, actor_id, developer_id, role)
     return True
 
@@ -119,6 +123,7 @@ async def remove(tx: Transaction, provider_id: bytes, developer_id: bytes, actor
     if not await tx.run(REMOVE, provider_id=provider_id, developer_id=developer_id):
         return False
     await _keep_an_owner(tx, provider_id)
+    await tx.put(END_INVITATIONS, provider_id=provider_id, developer_id=developer_id)
     action = "member_left" if actor_id == developer_id else "member_removed"
     await _note(tx, provider_id, action, now, actor_id, developer_id)
     return True
@@ -141,6 +146,12 @@ async def find(tx: Transaction, provider_id: bytes, developer_id: bytes) -> Memb
 
 async def list_of(tx: Transaction, developer_id: bytes) -> list[Membership]:
     return [Membership(*row) for row in await tx.all(LIST, developer_id=developer_id)]
+
+
+async def take_turns(tx: Transaction, developer_id: bytes) -> None:
+    """Wait for whoever changes a role in an organisation of this developer, and make others wait."""
+    for membership in await list_of(tx, developer_id):
+        await tx.put(TAKE_TURN, provider_id=membership.provider_id)
 
 
 async def owned_alone(tx: Transaction, developer_id: bytes) -> list[bytes]:

@@ -2,6 +2,7 @@
 
 from strongroom.portal import cookies, developers, limits, links, passkeys, sessions
 from strongroom.portal.developers import Developer
+from strongroom.portal.forms import BadForm
 from strongroom.portal.page import Visit
 from strongroom.server.clock import SECOND
 from strongroom.server.db import Transaction
@@ -45,6 +46,23 @@ async def password_is_right(visit: Visit, developer: Developer, password: str) -
         return False
     await portal.store.write(lambda tx: limits.forget(tx, portal.secret, limits.CONFIRM_PASSWORD, key))
     return True
+
+
+async def require_unchanged(tx: Transaction, developer: Developer) -> None:
+    """`BadForm` where the password that was verified is not the password any more.
+
+    Verifying takes a while: a reset in that time has to win over whoever used the old password.
+    """
+    current = await developers.read(tx, developer.id)
+    if current is None or current.password_changed_at != developer.password_changed_at:
+        raise BadForm
+
+
+async def first_factor_comes(visit: Visit, tx: Transaction) -> None:
+    """End the other sessions when the first second factor is turned on: they were opened with a password alone."""
+    developer_id = visit.who.developer_id
+    if not await has_second_factor(tx, developer_id):
+        await sessions.end_all(tx, developer_id, but=visit.who.id)
 
 
 async def after_new_password(tx: Transaction, developer_id: bytes, *, but: bytes | None = None) -> None:

@@ -86,9 +86,8 @@ async def test_the_new_password_has_to_be_good_and_the_link_stays(site: "Site") 
 
 
 async def test_a_link_to_reset_opens_nothing_else(site: "Site") -> None:
-    await site.sign_up()
+    browser = await site.sign_up()
     await ask(site)
     token = (await site.link()).removeprefix("/reset/")
-    browser = site.browser()
     assert (await browser.get(f"/confirm/{token}")).status_code == 404
     assert (await browser.get(f"/account/email/{token}")).status_code == 404

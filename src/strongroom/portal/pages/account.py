@@ -6,6 +6,7 @@ from strongroom.portal import developers, limits, links, messages, organisations
 from strongroom.portal.developers import MAX_NAME, Developer
 from strongroom.portal.emails import canonical_email
 from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.organisation import name_error
 from strongroom.portal.refusals import Absent
 from strongroom.server.db import Transaction
 
@@ -26,8 +27,9 @@ async def show(visit: Visit) -> Response:
 
 async def rename(visit: Visit) -> Response:
     name = visit.form.text("name")
-    if len(name) > MAX_NAME:
-        errors = {"name": f"Use at most {MAX_NAME} characters."}
+    error = name_error(name, MAX_NAME) if name else None
+    if error is not None:
+        errors = {"name": error}
         return visit.page("account.html", status=422, developer=await own(visit), errors=errors)
     await visit.portal.store.write(lambda tx: developers.rename(tx, visit.who.developer_id, name))
     return visit.redirect("/account", "name_changed")
@@ -48,6 +50,7 @@ async def ask_for_email(visit: Visit) -> Response:
 
     async def work(tx: Transaction) -> None:
         await limits.count(tx, portal.secret, limits.MAIL_TO, email, visit.now)
+        await signing_in.require_unchanged(tx, developer)
         link = await links.issue(tx, "change_email", developer.id, email, visit.now)
         if await developers.find(tx, email) is not None:
             message = messages.already_signed_up(email, portal.url("/sign-in"))
@@ -64,30 +67,39 @@ async def show_email(visit: Visit) -> Response:
     found = await visit.portal.store.read(lambda tx: links.find(tx, "change_email", link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="change_email")
-    return visit.page("change_email.html", email=found.email)
+    is_theirs = found.developer_id == visit.who.developer_id
+    return visit.page("change_email.html", email=found.email, is_theirs=is_theirs)
 
 
 async def change_email(visit: Visit) -> Response:
-    """Both addresses are told: the old one, in case it was not its owner who asked."""
-    portal, link = visit.portal, visit.path("link")
+    """The link proves the address; the session, that it is the one who asked. Both addresses are told.
+
+    Otherwise an account could be given somebody else's address, and what comes with it, by whoever gets the owner of
+    the mailbox to open a link.
+    """
+    portal, link, own_id = visit.portal, visit.path("link"), visit.who.developer_id
+    found = await portal.store.read(lambda tx: links.find(tx, "change_email", link, visit.now))
+    if found is not None and found.developer_id != own_id:
+        return await show_email(visit)
 
     async def work(tx: Transaction) -> bool:
         used = await links.consume(tx, "change_email", link, visit.now)
-        if used is None:
+        before = await developers.read(tx, own_id)
+        if used is None or before is None or not await developers.set_email(tx, own_id, used.email, visit.now):
             return False
-        before = await developers.read(tx, used.developer_id)
-        if before is None or not await developers.set_email(tx, used.developer_id, used.email, visit.now):
-            return False
-        what = "The e-mail address of your account was changed."
-        for address in (before.email, used.email):
-            await portal.mail.put(tx, messages.security_notice(address, what, portal.url("/account")), visit.now)
+        # A link to reset the password that waits in the old mailbox must not open the account any more.
+        await links.forget_all(tx, own_id)
+        notice = messages.security_notice(
+            used.email, "This is the address of your account now.", portal.url("/account")
+        )
+        for message in (notice, messages.address_left(before.email)):
+            await portal.mail.put(tx, message, visit.now)
         return True
 
     if not await portal.store.write(work):
         return visit.page("link_over.html", status=404, what="change_email")
     portal.mail.wake()
-    signed_in = visit.session is not None and visit.session.stage == "full"
-    return visit.redirect("/account" if signed_in else "/sign-in", "email_changed")
+    return visit.redirect("/account", "email_changed")
 
 
 async def show_delete(visit: Visit) -> Response:
@@ -100,14 +112,18 @@ async def delete(visit: Visit) -> Response:
         return await _delete_form(visit, {"password": WRONG_PASSWORD})
 
     async def work(tx: Transaction) -> bool:
+        await signing_in.require_unchanged(tx, developer)
+        await organisations.take_turns(tx, developer.id)
         # An organisation that nobody owns could be neither looked after nor closed.
         if await organisations.owned_alone(tx, developer.id):
             return False
         await developers.delete(tx, developer.id, visit.now)
+        await portal.mail.put(tx, messages.account_deleted(developer.email), visit.now)
         return True
 
     if not await portal.store.write(work):
         return await _delete_form(visit, {})
+    portal.mail.wake()
     signing_in.forget(visit)
     return visit.redirect("/sign-in", "account_deleted")
 
@@ -118,14 +134,12 @@ async def _delete_form(visit: Visit, errors: dict[str, str]) -> Response:
     return visit.page("delete_account.html", status=422 if errors else 200, errors=errors, owned_alone=alone)
 
 
-_LINK = "the link in the mail proves it, in whichever browser it is opened"
-
 PAGES = (
     Page("GET", "/account", Needs.signed_in, show),
     Page("POST", "/account/name", Needs.signed_in, rename),
     Page("POST", "/account/email", Needs.signed_in, ask_for_email),
-    Page("GET", "/account/email/{link}", Needs.anybody, show_email),
-    Page("POST", "/account/email/{link}", Needs.anybody, change_email, because=_LINK),
+    Page("GET", "/account/email/{link}", Needs.signed_in, show_email),
+    Page("POST", "/account/email/{link}", Needs.signed_in, change_email),
     Page("GET", "/account/delete", Needs.signed_in, show_delete),
     Page("POST", "/account/delete", Needs.signed_in, delete),
 )

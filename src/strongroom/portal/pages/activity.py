@@ -3,7 +3,9 @@
 from starlette.responses import Response
 
 from strongroom.portal import developers
+from strongroom.portal.developers import called
 from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.operator import ACTIONS as OPERATOR_ACTIONS
 from strongroom.portal.pages.organisation import provider_of
 from strongroom.server import audit
 from strongroom.server.audit import AuditEvent
@@ -21,17 +23,18 @@ async def show(visit: Visit) -> Response:
     events.sort(key=lambda event: (event.at, event.id), reverse=True)
     newest = events[:SHOWN]
     people: dict[bytes, str] = {}
-    for developer_id in {event.actor_id for event in newest if event.actor_id is not None}:
+    for developer_id in {event.actor_id for event in newest if event.actor_id and event.action not in OPERATOR_ACTIONS}:
         found = await portal.store.read(lambda tx, row=developer_id: developers.read(tx, row))  # type: ignore[misc]  # bound early
-        people[developer_id] = "somebody whose account is gone" if found is None else found.name or found.email
+        people[developer_id] = "somebody whose account is gone" if found is None else called(found.name, found.email)
     return visit.page(
         "organisation/activity.html", provider=provider, events=[(event, _actor(event, people)) for event in newest]
     )
 
 
 def _actor(event: AuditEvent, people: dict[bytes, str]) -> str:
-    # Who operates the service is no business of the organisation.
-    if event.actor_id is None or event.detail == "operator":
+    # Who operates the service is no business of the organisation. Told by the act, which nobody else can do: the detail
+    # may be a name that a member chose.
+    if event.actor_id is None or event.action in OPERATOR_ACTIONS:
         return "the operator"
     return people[event.actor_id]
 

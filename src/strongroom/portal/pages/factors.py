@@ -45,6 +45,8 @@ async def turn_on_totp(visit: Visit) -> Response:
     sealed = second_factor.seal_key(portal.secret, developer.id, key)
 
     async def work(tx: Transaction) -> list[str]:
+        await signing_in.require_unchanged(tx, developer)
+        await signing_in.first_factor_comes(visit, tx)
         await second_factor.turn_on(tx, developer.id, sealed, step, visit.now)
         await tell(visit, tx, developer, "Authenticator codes were turned on for your account.")
         return await second_factor.new_recovery_codes(tx, portal.secret, developer.id, visit.now)
@@ -60,6 +62,7 @@ async def turn_off_totp(visit: Visit) -> Response:
         return visit.page("off.html", status=422, errors={"password": WRONG_PASSWORD}, **_OFF_TOTP)
 
     async def work(tx: Transaction) -> None:
+        await signing_in.require_unchanged(tx, developer)
         if await second_factor.turn_off(tx, developer.id, visit.now):
             await _tidy_codes(tx, developer.id)
             await tell(visit, tx, developer, "Authenticator codes were turned off for your account.")
@@ -83,6 +86,7 @@ async def make_recovery_codes(visit: Visit) -> Response:
         return visit.page("new_recovery_codes.html", status=422, errors={"password": WRONG_PASSWORD})
 
     async def work(tx: Transaction) -> list[str]:
+        await signing_in.require_unchanged(tx, developer)
         await tell(visit, tx, developer, "New recovery codes were made for your account.")
         return await second_factor.new_recovery_codes(tx, portal.secret, developer.id, visit.now)
 
@@ -132,6 +136,7 @@ async def add_passkey(visit: Visit) -> Response:
         return JSONResponse({"error": "This passkey was not accepted."}, 422)
 
     async def work(tx: Transaction) -> bool:
+        await signing_in.first_factor_comes(visit, tx)
         added = await passkeys.add(
             tx, developer.id, name, made.credential_id, made.public_key, made.sign_count, visit.now
         )
@@ -160,6 +165,7 @@ async def remove_passkey(visit: Visit) -> Response:
         return visit.page("off.html", status=422, errors=errors, **_off_passkey(visit.path("passkey")))
 
     async def work(tx: Transaction) -> bool:
+        await signing_in.require_unchanged(tx, developer)
         if not await passkeys.remove(tx, developer.id, passkey_id, visit.now):
             return False
         await _tidy_codes(tx, developer.id)

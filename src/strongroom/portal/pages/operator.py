@@ -19,6 +19,9 @@ _DONE = {
     "resume": ("subscription_resumed", "goes on. Its keys work again."),
 }
 
+ACTIONS = frozenset(action for action, _ in _DONE.values())
+"""What the audit calls these acts."""
+
 
 async def show(visit: Visit) -> Response:
     access = visit.portal.access
@@ -46,9 +49,7 @@ async def change(visit: Visit) -> Response:
         record = await subscriptions.read(tx, provider_id, subscription_id)
         if record is None or not await _changed(tx, act, record, now):
             return None
-        await audit.record(
-            tx, provider_id, action, now, actor_id=visit.who.developer_id, object_id=subscription_id, detail="operator"
-        )
+        await audit.record(tx, provider_id, action, now, actor_id=visit.who.developer_id, object_id=subscription_id)
         return record.name
 
     name = await portal.access.write(work)

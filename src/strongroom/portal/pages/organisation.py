@@ -25,8 +25,10 @@ def name_error(name: str, limit: int = MAX_NAME) -> str | None:
     """What is wrong with a name that people gave to something, if anything."""
     if not name:
         return "Enter a name."
-    if len(name) > limit or not name.isprintable():
+    if len(name) > limit:
         return f"Use at most {limit} characters."
+    if not name.isprintable():  # nor what turns the direction of writing: a name stands in mail and in the audit
+        return "Use characters that can be seen."
     return None
 
 

@@ -4,6 +4,7 @@ from starlette.responses import Response
 
 from strongroom.access import providers
 from strongroom.portal import invitations, limits, messages, organisations
+from strongroom.portal.developers import called
 from strongroom.portal.emails import canonical_email
 from strongroom.portal.invitations import Invitation
 from strongroom.portal.organisations import LastOwner, Role
@@ -34,7 +35,7 @@ async def invite(visit: Visit) -> Response:
         await limits.count(tx, portal.secret, limits.MAIL_TO, email, now)
         link = await invitations.issue(tx, provider.id, email, role, who.developer_id, now)
         url = portal.url(f"/invitations/{link}")
-        await portal.mail.put(tx, messages.invitation(email, provider.name, who.name or who.email, url), now)
+        await portal.mail.put(tx, messages.invitation(email, provider.name, called(who.name, who.email), url), now)
 
     await portal.mail.write_unless_flooded(work)
     return visit.redirect(_path(visit), "invited")

@@ -33,6 +33,7 @@ async def change_password(visit: Visit) -> Response:
     password_hash = await portal.passwords.hash(password)
 
     async def work(tx: Transaction) -> str:
+        await signing_in.require_unchanged(tx, developer)
         await developers.set_password(tx, developer.id, password_hash, visit.now)
         await signing_in.after_new_password(tx, developer.id)
         await tell(visit, tx, developer, "The password of your account was changed.")

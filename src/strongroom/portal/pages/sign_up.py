@@ -6,6 +6,7 @@ from strongroom.portal import developers, limits, messages, passwords, sign_ups
 from strongroom.portal.developers import MAX_NAME
 from strongroom.portal.emails import canonical_email
 from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.organisation import name_error
 from strongroom.portal.sign_ups import SignUp
 from strongroom.portal.signing_in import open_session, remember
 from strongroom.server import tokens
@@ -87,8 +88,9 @@ def _faults(email: str | None, name: str, password: str) -> dict[str, str]:
     faults = {}
     if email is None:
         faults["email"] = "Enter an e-mail address, such as ada@example.com."
-    if len(name) > MAX_NAME:
-        faults["name"] = f"Use at most {MAX_NAME} characters."
+    wrong = name_error(name, MAX_NAME) if name else None
+    if wrong is not None:
+        faults["name"] = wrong
     fault = passwords.fault(password, email or "")
     if fault is not None:
         faults["password"] = fault

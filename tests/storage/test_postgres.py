@@ -13,7 +13,8 @@ import pytest
 from strongroom.server.db import Row, Transaction, Unavailable, postgres
 from strongroom.server.db.pool import Pool
 from strongroom.server.db.postgres import PostgresStore
-from strongroom.server.db.postgres_connection import Connection, Target
+from strongroom.server.db.postgres_connection import Target
+from strongroom.server.db.postgres_session import Session
 from strongroom.server.settings import SettingsError
 from strongroom.testing.postgres_server import PostgresServer
 
@@ -65,7 +66,7 @@ async def count(store: PostgresStore) -> int:
     return int(row[0])
 
 
-def pool_of(store: PostgresStore) -> Pool[Connection]:
+def pool_of(store: PostgresStore) -> Pool[Session]:
     assert store._pool is not None
     return store._pool
 
@@ -188,7 +189,7 @@ async def test_statements_prepared_before_a_change_of_the_schema_work_after_it(
 
 
 async def test_a_pool_without_a_free_connection_gives_up_after_a_while(store: PostgresStore) -> None:
-    store._pool = Pool(store._target.connect, size=2, wait=0.1)
+    store._pool = Pool(partial(Session.open, store._target), size=2, wait=0.1)
     release = asyncio.Event()
 
     async def occupy(tx: Transaction) -> Row | None:
@@ -208,7 +209,7 @@ async def test_a_pool_without_a_free_connection_gives_up_after_a_while(store: Po
 
 
 async def test_an_answer_that_does_not_come_is_given_up(store: PostgresStore) -> None:
-    store._pool = Pool(store._target.connect, use=0.1)
+    store._pool = Pool(partial(Session.open, store._target), use=0.1)
     before = time.monotonic()
     for attempt in (store.read, store.write):
         with pytest.raises(Unavailable):

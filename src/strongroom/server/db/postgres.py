@@ -8,16 +8,16 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.resources.abc import Traversable
 
 import psycopg
-from psycopg.pq import TransactionStatus
 
 from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate
 from strongroom.server.db.pool import Pool
-from strongroom.server.db.postgres_connection import Connection, Target
+from strongroom.server.db.postgres_connection import Target
 from strongroom.server.db.postgres_migrate import applied, bring_up_to_date
-from strongroom.server.db.statements import numbered
+from strongroom.server.db.postgres_session import Answer, Session
 
 # The isolation is named because a server may have another default: every guard is one statement, a constraint or a
 # lock, which READ COMMITTED decides after waiting for the neighbour.
@@ -50,8 +50,6 @@ _PHRASES = (
     "server closed the connection",
 )
 
-IDLE, INTRANS, INERROR = TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR
-
 
 class Failure(Exception):
     """What the database or its driver said, without the values that its messages hold."""
@@ -62,62 +60,55 @@ class _Again(Exception):
 
 
 class PostgresTransaction:
-    """Statements on one connection; in a pipeline those that nobody waits for are sent with the next."""
+    """Statements of one unit of work; those that nobody waits for are sent with the next one that somebody does."""
 
-    __slots__ = ("_connection", "_holds", "_pipeline")
+    __slots__ = ("_holds", "_session")
 
-    def __init__(self, connection: Connection, pipeline: psycopg.AsyncPipeline | None = None) -> None:
-        self._connection = connection
-        self._pipeline = pipeline
-        self._holds: list[tuple[psycopg.AsyncCursor[Row], Exception]] = []
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._holds: list[tuple[Answer, Exception]] = []
 
     async def one(self, sql: str, **values: Value) -> Row | None:
-        cursor = await self.send(sql, values)
-        await self._answered(cursor)
-        return await cursor.fetchone()
+        rows = await self.all(sql, **values)
+        return rows[0] if rows else None
 
     async def all(self, sql: str, **values: Value) -> list[Row]:
-        cursor = await self.send(sql, values)
-        await self._answered(cursor)
-        return await cursor.fetchall()
+        answer = self._session.send(sql, values)
+        await self.settle()
+        return self._session.rows(answer)
 
     async def run(self, sql: str, **values: Value) -> int:
-        cursor = await self.send(sql, values)
-        await self._answered(cursor)
-        return cursor.rowcount
+        answer = self._session.send(sql, values)
+        await self.settle()
+        return answer.count
 
     async def put(self, sql: str, **values: Value) -> None:
-        await self.send(sql, values)
+        self._session.send(sql, values)
 
     async def hold(self, otherwise: Exception, sql: str, **values: Value) -> None:
         # Shared: writes of the same session go on side by side, and whoever ends the session waits for them.
-        self._holds.append((await self.send(f"{sql} FOR SHARE", values), otherwise))
+        self._holds.append((self._session.send(f"{sql} FOR SHARE", values), otherwise))
 
-    async def send(self, sql: str, values: dict[str, Value]) -> psycopg.AsyncCursor[Row]:
-        """Outside a pipeline the answer is there when this returns, inside one it may come later."""
-        text, names = numbered(sql)
-        cursor = self._connection.cursor()
-        await cursor.execute(text, [values[name] for name in names], binary=True)
-        return cursor
+    @property
+    def holds(self) -> bool:
+        """Whether a `hold` waits for its answer."""
+        return bool(self._holds)
 
     async def settle(self) -> None:
-        """Wait until every `hold` has an answer."""
-        if self._holds:
-            await self._answered(self._holds[-1][0])
+        """Wait until everything has an answer. Raises for the first `hold` that found nothing."""
+        try:
+            await self._session.answered()
+        except psycopg.Error as error:
+            # What came after a failed `hold` may have failed because of it.
+            self._check_holds(error)
+            raise
+        self._check_holds()
 
-    def check_holds(self) -> None:
-        """Raise for the first `hold` that is known to have found nothing."""
-        for cursor, otherwise in self._holds:
-            if cursor.rowcount == 0:
-                raise otherwise
-
-    async def _answered(self, cursor: psycopg.AsyncCursor[Row]) -> None:
-        if self._pipeline is not None:
-            if cursor.rowcount < 0:
-                await self._pipeline.sync()
-            if self._holds:
-                self.check_holds()
-                self._holds.clear()
+    def _check_holds(self, because: psycopg.Error | None = None) -> None:
+        holds, self._holds = self._holds, []
+        for answer, otherwise in holds:
+            if answer.found_nothing:
+                raise otherwise from because
 
 
 class PostgresStore:
@@ -127,7 +118,7 @@ class PostgresStore:
         """Checks the URL and connects to nothing yet; `SettingsError`."""
         self._target = Target(url, area)
         self._migrations = migrations
-        self._pool: Pool[Connection] | None = None
+        self._pool: Pool[Session] | None = None
         self._opening = asyncio.Lock()
         self._closed = False
 
@@ -154,7 +145,7 @@ class PostgresStore:
         if self._pool is not None:
             await self._pool.close()
 
-    async def _opened(self) -> Pool[Connection]:
+    async def _opened(self) -> Pool[Session]:
         async with self._opening:
             if self._closed:
                 raise Unavailable
@@ -167,10 +158,10 @@ class PostgresStore:
                         await connection.close()
                 except (psycopg.Error, OSError) as error:
                     raise Unavailable from failure(error)
-                self._pool = Pool(self._target.connect)
+                self._pool = Pool(partial(Session.open, self._target))
             return self._pool
 
-    async def _twice(self, attempt: Callable[[Connection, Work[T]], Awaitable[T]], work: Work[T]) -> T:
+    async def _twice(self, attempt: Callable[[Session, Work[T]], Awaitable[T]], work: Work[T]) -> T:
         try:
             return await self._once(attempt, work)
         except _Again:
@@ -181,54 +172,58 @@ class PostgresStore:
             except _Again as again:
                 raise Unavailable from again.__cause__
 
-    async def _once(self, attempt: Callable[[Connection, Work[T]], Awaitable[T]], work: Work[T]) -> T:
+    async def _once(self, attempt: Callable[[Session, Work[T]], Awaitable[T]], work: Work[T]) -> T:
         pool = self._pool or await self._opened()
         try:
-            connection = await pool.take()
+            session = await pool.take()
         except (psycopg.Error, OSError) as error:
             raise Unavailable from failure(error)
-        connection.committing = False
+        session.committing = False
         try:
-            return await attempt(connection, work)
+            return await attempt(session, work)
         except psycopg.Error as error:
-            verdict = _judge(error, connection)
-            if connection.closed or error.sqlstate in _WORN_OUT:
-                await pool.renew(connection)
+            verdict = _judge(error, session)
+            if session.closed or error.sqlstate in _WORN_OUT:
+                await pool.renew(session)
             raise verdict from failure(error)
         finally:
-            if connection.pgconn.transaction_status != IDLE:
-                await pool.discard(connection)
+            if session.idle:
+                await pool.give(session)
             else:
-                await pool.give(connection)
+                await pool.discard(session)
 
     @staticmethod
-    async def _read(connection: Connection, work: Work[T]) -> T:
-        return await work(PostgresTransaction(connection))
+    async def _read(session: Session, work: Work[T]) -> T:
+        transaction = PostgresTransaction(session)
+        result = await work(transaction)
+        if not session.idle:
+            await transaction.settle()
+        return result
 
     @staticmethod
-    async def _write(connection: Connection, work: Work[T]) -> T:
+    async def _write(session: Session, work: Work[T]) -> T:
+        # BEGIN and COMMIT may leave together: that the server has gone has to be noticed before, or the outcome of a
+        # write that was never received would be unknown.
+        session.look()
         try:
-            async with connection.pipeline() as pipeline:
-                transaction = PostgresTransaction(connection, pipeline)
-                try:
-                    await transaction.send(BEGIN, {})
-                    result = await work(transaction)
-                    await transaction.settle()
-                except psycopg.Error:
-                    # What came after a failed `hold` may have failed because of it.
-                    transaction.check_holds()
-                    raise
-                connection.warned, connection.committing = False, True
-                commit = await transaction.send("COMMIT", {})
+            transaction = PostgresTransaction(session)
+            session.send(BEGIN, {})
+            result = await work(transaction)
+            if transaction.holds:
+                await transaction.settle()
+            session.warned, session.committing = False, True
+            commit = session.send("COMMIT", {})
+            await session.answered()
         except Exception:
-            if connection.pgconn.transaction_status in (INTRANS, INERROR):
+            if not session.idle:
                 with contextlib.suppress(psycopg.Error):
-                    await connection.execute("ROLLBACK")
+                    session.send("ROLLBACK", {})
+                    await session.answered()
             raise
         # A server that gives up waiting for its standby only warns, and a transaction that had failed is rolled back
         # without an error: neither is a success.
-        if connection.warned or commit.statusmessage != "COMMIT":
-            raise Unavailable from Failure(f"commit answered {commit.statusmessage}")
+        if session.warned or commit.command != b"COMMIT":
+            raise Unavailable from Failure("commit was answered with a warning or a rollback")
         return result
 
 
@@ -256,12 +251,12 @@ def failure(error: BaseException) -> Failure:
     return Failure(" ".join(part for part in parts if part))
 
 
-def _judge(error: psycopg.Error, connection: Connection) -> Exception:
+def _judge(error: psycopg.Error, session: Session) -> Exception:
     """What an error of the driver means to the request it happened to."""
     state = error.sqlstate or ""
-    if connection.closed or state.startswith("57P"):
+    if session.closed or state.startswith("57P"):
         # Once COMMIT is on its way nobody knows: not a success, and not for us to repeat.
-        return Unavailable() if connection.committing else _Again()
+        return Unavailable() if session.committing else _Again()
     if state in _UNDONE or state in _WORN_OUT:
         return _Again()
     if isinstance(error, psycopg.IntegrityError):

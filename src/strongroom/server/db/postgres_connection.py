@@ -73,10 +73,7 @@ ADAPTERS = _adapters()
 class Connection(psycopg.AsyncConnection[rows.TupleRow]):
     """A session that reads unless it is told otherwise, and remembers whether the server warned of something."""
 
-    born: float = 0.0
-    generation: int = 0
     warned: bool = False
-    committing: bool = False
 
     def abort(self) -> None:
         """Cut the line: whoever waits for an answer learns at once that there will be none."""

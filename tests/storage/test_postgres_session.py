@@ -1,0 +1,155 @@
+"""Statements on a session of PostgreSQL: what is sent when, and what is left after something went wrong."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from strongroom.server.db import Transaction
+from strongroom.server.db import postgres_session as sessions
+from strongroom.server.db.postgres import PostgresStore
+from strongroom.server.db.postgres_connection import Target
+from strongroom.server.db.postgres_session import Session
+from strongroom.testing.postgres_server import PostgresServer
+
+if TYPE_CHECKING:
+    from tests.storage.conftest import Database
+
+pytestmark = pytest.mark.anyio
+
+WORKING = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(17)%' AND state = 'active'"
+PREPARED = "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT 41 + $1'"
+
+
+@pytest.fixture
+def engine() -> str:
+    return "postgresql"
+
+
+@pytest.fixture
+async def session(postgres_server: PostgresServer) -> AsyncIterator[Session]:
+    opened = await Session.open(Target(postgres_server.url(), "vault"))
+    yield opened
+    await opened.close()
+
+
+async def ask(session: Session, sql: str, **values: int | str | bytes | None) -> tuple[object, ...]:
+    answer = session.send(sql, values)
+    await session.answered()
+    return session.rows(answer)[0]
+
+
+async def becomes(session: Session, sql: str, expected: int) -> bool:
+    for _ in range(500):
+        if await ask(session, sql) == (expected,):
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+async def test_values_come_back_as_they_were_sent(session: Session) -> None:
+    sql = "SELECT :text::text, :number::bigint, :content::bytea, :nothing::text, :number > 1, sum(:number)"
+    row = await ask(session, sql, text="ü\U0001f511", number=2**62, content=b"\0\xff", nothing=None)
+    assert row == ("ü\U0001f511", 2**62, b"\0\xff", None, 1, 2**62)
+    assert {type(value) for value in row} == {str, int, bytes, type(None)}
+
+
+async def test_statements_are_prepared_once_for_each_kind_of_value(session: Session) -> None:
+    for number in range(5):
+        assert await ask(session, "SELECT 41 + :number", number=number) == (41 + number,)
+    assert await ask(session, PREPARED) == (1,)
+    await ask(session, "SELECT 41 + :number", number=None)
+    assert await ask(session, PREPARED) == (2,)
+
+
+async def test_more_statements_than_are_kept_work_too(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "PREPARED_STATEMENTS", 2)
+    for _ in range(2):
+        for number in range(5):
+            assert await ask(session, f"SELECT {number} + :more", more=1) == (number + 1,)
+    assert await ask(session, "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 's%'") == (2,)
+
+
+async def test_of_several_statements_the_first_error_is_told_and_the_session_goes_on(session: Session) -> None:
+    session.send("SELECT 1", {})
+    session.send("SELECT 1 / :zero", {"zero": 0})
+    session.send("SELECT nonsense", {})
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        await session.answered()
+    assert session.idle
+    # Neither the one that failed in the preparation nor those that were passed over count as prepared.
+    with pytest.raises(psycopg.errors.UndefinedColumn):
+        await ask(session, "SELECT nonsense")
+    with pytest.raises(psycopg.errors.UndefinedColumn):
+        await ask(session, "SELECT nonsense")
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        await ask(session, "SELECT 1 / :zero", zero=0)
+
+
+async def test_what_the_socket_does_not_take_at_once_follows(session: Session) -> None:
+    large = "x" * 30_000_000
+    sent = [session.send("SELECT :large || ''", {"large": large}) for _ in range(2)]
+    await session.answered()
+    assert [session.rows(answer) for answer in sent] == [[(large,)]] * 2
+
+
+async def test_several_may_wait_for_answers_of_one_session(session: Session) -> None:
+    numbers = await asyncio.gather(*(ask(session, "SELECT :number + 0", number=number) for number in range(9)))
+    assert numbers == [(number,) for number in range(9)]
+
+
+async def test_a_session_that_the_server_ended_is_known_as_closed_without_being_used(
+    session: Session, postgres_server: PostgresServer
+) -> None:
+    (pid,) = await ask(session, "SELECT pg_backend_pid()")
+    async with await psycopg.AsyncConnection.connect(postgres_server.url()) as other:
+        await other.execute("SELECT pg_terminate_backend(%s)", (pid,))
+    for _ in range(500):
+        if session.closed:
+            break
+        await asyncio.sleep(0.01)
+    assert session.closed
+    with pytest.raises(psycopg.OperationalError):
+        session.send("SELECT 1", {})
+
+
+async def test_what_nobody_waits_for_any_more_is_stopped_on_the_server(
+    session: Session, postgres_server: PostgresServer
+) -> None:
+    other = await Session.open(Target(postgres_server.url(), "vault"))
+    asking = asyncio.ensure_future(ask(other, "SELECT pg_sleep(17)"))
+    assert await becomes(session, WORKING, 1)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert not other.idle
+    await other.close()
+    assert await becomes(session, WORKING, 0)
+
+
+@pytest.mark.parametrize(("kind", "trips"), [("put", 1), ("hold", 2), ("run", 2)])
+async def test_a_write_goes_to_the_server_no_more_often_than_its_answers_ask_for(
+    database: "Database", monkeypatch: pytest.MonkeyPatch, kind: str, trips: int
+) -> None:
+    store = await database.open()
+    assert isinstance(store, PostgresStore)
+    await store.write(lambda tx: tx.put("INSERT INTO items (id) VALUES (1)"))
+    counted: list[int] = []
+    answered = Session.answered
+
+    async def counting(session: Session) -> None:
+        counted.append(len(session._statements))
+        await answered(session)
+
+    async def work(tx: Transaction) -> None:
+        if kind == "hold":
+            await tx.hold(KeyError(), "SELECT 1 FROM items WHERE id = 1")
+        for number in (2, 3):
+            await tx.put("INSERT INTO items (id) VALUES (:id)", id=number)
+        if kind == "run":
+            await tx.run("UPDATE items SET amount = 1")
+
+    monkeypatch.setattr(Session, "answered", counting)
+    await store.write(work)
+    assert len(counted) == trips

@@ -85,11 +85,12 @@ class Session:
 
     @classmethod
     async def open(cls, target: Target) -> "Session":
+        """As `Target.connect`."""
         return cls(await target.connect())
 
     @property
     def closed(self) -> bool:
-        """Or lost."""
+        """Ended by either side, or lost."""
         return not self._watched or self._connection.closed
 
     @property
@@ -149,10 +150,14 @@ class Session:
         await done
 
     def rows(self, answer: Answer) -> list[Row]:
+        """What a statement found, with the values that SQLite gives."""
         self._loader.set_pgresult(answer.result)
-        return self._loader.load_rows(0, answer.result.ntuples if answer.result else 0, tuple)
+        rows = self._loader.load_rows(0, answer.result.ntuples if answer.result else 0, tuple)
+        self._loader.set_pgresult(None)  # it would keep the rows until the next ones come
+        return rows
 
     def abort(self) -> None:
+        """Cut the line: whoever waits for an answer learns at once that there will be none."""
         self._connection.abort()
 
     async def close(self) -> None:

@@ -63,6 +63,8 @@ async def test_backup_beside_a_running_service_then_verify_and_restore(
         "areas": "portal, vault, keystore, access",
         "rows": record["rows"],
         "authentic": True,
+        "sound": True,
+        "findings": [],
     }
     target = deployment("sqlite")
     target.take_secret_of(source)
@@ -168,3 +170,9 @@ async def test_unsound_databases_end_with_exit_code_1(populated: Any, run: Calla
         "sound": False,
         "findings": ["keystore: not true of 2: every user has the look-up of its username"],
     }
+    archive = populated.archive.with_name("unsound")
+    assert (await run("backup", archive, "--data", populated.deployment.folder, "--quiet")).exit_code == 0
+    held = await run("verify", archive, "--data", populated.deployment.folder, "--quiet")
+    assert held.exit_code == 1
+    assert "keystore: not true of 2: every user has the look-up of its username" in held.stderr
+    assert "what it holds is not sound" in held.stderr

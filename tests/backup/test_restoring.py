@@ -126,6 +126,22 @@ async def test_every_table_is_kept_or_ended(populated: Any) -> None:
     assert tables - kept == TABLES_CHANGED
 
 
+@pytest.mark.parametrize("engine", ["postgresql"])
+async def test_a_restored_database_has_statistics_at_once(populated: Any, deployment: Callable[..., Any]) -> None:
+    target = deployment("postgresql")
+    target.take_secret_of(populated.deployment)
+    await target.restore(populated.archive)
+    opened = await areas.snapshots(target.settings)
+    try:
+        for area, tables in {"keystore": {"users", "keypairs"}, "access": {"providers", "subscriptions"}}.items():
+            known = await opened[area].all(
+                "SELECT DISTINCT tablename FROM pg_stats WHERE schemaname = current_schema()"
+            )
+            assert tables <= {name for (name,) in known}
+    finally:
+        await areas.close(opened)
+
+
 async def test_sessions_have_ended(
     populated: Any, deployment: Callable[..., Any], opened: Any, public_pem: Any
 ) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +12,17 @@ import pytest
 from strongroom.backup import invariants
 from strongroom.backup.archive import ArchiveRefused
 from strongroom.backup.verifying import verify_archive, verify_databases
+from strongroom.server.db import Unavailable
 from strongroom.server.db.copying import NotThere, open_snapshot
 from strongroom.server.db.migrate import SchemaError
 from strongroom.server.secret import ServerSecret
 
 pytestmark = pytest.mark.anyio
 
+# One call, which was answered within five milliseconds.
+SPAN = (
+    "INSERT INTO usage_spans SELECT provider_id, id, 60000, {starts_at}, {calls}, 1, 1, 0, 0, 0, 0 FROM subscriptions;"
+)
 # What breaks each of them, in SQL that constraints let pass.
 BREACHES: dict[str, dict[str, str | None]] = {
     "access": {
@@ -28,17 +34,39 @@ BREACHES: dict[str, dict[str, str | None]] = {
             "UPDATE subscription_keys SET slot = 'primary'"
         ),
         "every provider API key belongs to a provider": "UPDATE provider_api_keys SET provider_id = x'00'",
-        "hashes of keys have 32 bytes": "UPDATE provider_api_keys SET key_hash = x'00'",
+        "a subscription in force was approved and activated, and exactly a cancelled one has ended": (
+            "UPDATE subscriptions SET approved_at = NULL"
+        ),
+        "every span of usage and every count of refusals belongs to a subscription": (
+            "INSERT INTO usage_refusals VALUES (x'00', x'00', 60000, 0, 'x', 1)"
+        ),
+        "spans of usage begin at a multiple of their width, and every call is counted once by its time": (
+            SPAN.format(starts_at=60_000, calls=2)
+        ),
+        "a span of usage holds no more refusals than calls": (
+            SPAN.format(starts_at=60_000, calls=1)
+            + "INSERT INTO usage_refusals SELECT provider_id, id, 60000, 60000, code.column1, 1"
+            " FROM subscriptions, (VALUES ('one'), ('other')) AS code"
+        ),
+        "hashes of keys have 32 bytes, identifiers 16": "UPDATE provider_api_keys SET key_hash = x'00'",
     },
     "portal": {
-        "every developer has the look-up of their address": "DELETE FROM developer_emails",
-        "every look-up of an address leads to a developer": "UPDATE developer_emails SET developer_id = x'00'",
+        "every developer has the look-up of their address": "UPDATE developers SET email = 'other'",
+        "every look-up of an address leads to the developer who has it": (
+            "INSERT INTO developer_emails SELECT 'other', id FROM developers"
+        ),
         "every session belongs to a developer": "UPDATE sessions SET developer_id = x'00'",
         "every passkey and every recovery code belongs to a developer": (
             "INSERT INTO recovery_codes VALUES (x'00', x'00', 1)"
         ),
+        "every link in mail belongs to a developer": "UPDATE links SET developer_id = x'00'",
         "every membership belongs to a developer": "UPDATE memberships SET developer_id = x'00'",
-        "hashes have 32 bytes": "UPDATE links SET link_hash = x'00'",
+        "every organisation with members has an owner": "UPDATE memberships SET role = 'member'",
+        "every invitation is to an organisation with members": "UPDATE invitations SET provider_id = x'00'",
+        "sessions and invitations end after they begin": "UPDATE invitations SET expires_at = created_at",
+        "hashes have 32 bytes, identifiers 16, and nothing that was sealed is empty": (
+            "UPDATE links SET link_hash = x'00'"
+        ),
     },
     "keystore": {
         "every user has the look-up of its username": "DELETE FROM usernames WHERE canonical_username = 'ada'",
@@ -64,7 +92,11 @@ BREACHES: dict[str, dict[str, str | None]] = {
         "every look-up of a public key leads to its user": "UPDATE public_key_fingerprints SET user_id = x'00'",
         "every look-up of a key store user leads to a user": "UPDATE keystore_users SET user_id = x'00'",
         "every session belongs to a user and to no later generation": "UPDATE sessions SET generation = 9",
+        "sessions were first used before their end": "UPDATE sessions SET first_used_at = expires_at",
         "an admission token has a time of use exactly if it has a user": "UPDATE admission_tokens SET used_at = NULL",
+        "a token that is given to a key store user again is an admission token of that user": (
+            "UPDATE external_admission_tokens SET keystore_user_id = admission_token_id"
+        ),
         "a used admission token admitted a user of its provider": (
             "UPDATE admission_tokens SET used_by = x'00' WHERE used_by IS NOT NULL"
         ),
@@ -78,8 +110,13 @@ BREACHES: dict[str, dict[str, str | None]] = {
         "hashes and fingerprints have 32 bytes, identifiers 16": "UPDATE images SET content_hash = x'00'",
     },
 }
+WITHOUT_PROVIDERS = """
+DELETE FROM providers; DELETE FROM provider_names; DELETE FROM provider_api_keys; DELETE FROM subscriptions;
+DELETE FROM subscription_keys; DELETE FROM usage_spans; DELETE FROM usage_refusals;
+"""
 WITHOUT_CONSTRAINT = """
-CREATE TABLE unguarded AS SELECT * FROM key_encryption_keys;
+CREATE TABLE unguarded (user_id BLOB, id BLOB, serialized_key_encryption_key TEXT, created_at INTEGER);
+INSERT INTO unguarded SELECT * FROM key_encryption_keys;
 DROP TABLE key_encryption_keys;
 ALTER TABLE unguarded RENAME TO key_encryption_keys;
 INSERT INTO key_encryption_keys SELECT * FROM key_encryption_keys;
@@ -136,7 +173,7 @@ async def test_areas_that_do_not_belong_together_are_found(
     mixed = populated.deployment
     mixed.given["keystore_database"] = f"sqlite:{other.folder / 'keystore.sqlite'}"
     found = await findings(mixed)
-    assert "keystore: a provider that rows belong to is not in access" in found
+    assert "keystore: 1 of the providers that rows belong to are not in access" in found
     assert "vault: 1 of its users belong to key store users that are not there" in found
 
 
@@ -185,13 +222,58 @@ async def test_a_newer_database_is_refused_and_an_older_one_told(populated: Any)
 
 @pytest.mark.parametrize("engine", ["sqlite"])
 async def test_an_archive_is_verified_with_and_without_its_secret(populated: Any) -> None:
-    manifest, authentic = verify_archive(populated.archive, populated.deployment.secret, unheard)
-    assert authentic
-    assert [area.name for area in manifest.areas] == ["portal", "vault", "keystore", "access"]
+    verified = await verify_archive(populated.archive, populated.deployment.secret, unheard)
+    assert (verified.authentic, verified.findings) == (True, [])
+    assert [area.name for area in verified.manifest.areas] == ["portal", "vault", "keystore", "access"]
     for secret in (None, ServerSecret(b"o" * 32)):
-        assert not verify_archive(populated.archive, secret, unheard)[1]
+        verified = await verify_archive(populated.archive, secret, unheard)
+        assert (verified.authentic, verified.findings) == (False, [])
     content = bytearray(populated.archive.read_bytes())
     content[len(content) // 2] ^= 1
     populated.archive.write_bytes(content)
     with pytest.raises(ArchiveRefused):
-        verify_archive(populated.archive, None, unheard)
+        await verify_archive(populated.archive, None, unheard)
+
+
+@pytest.mark.parametrize(
+    ("area", "statement", "finding"),
+    [
+        ("access", "DELETE FROM provider_names", "access: not true of 1: every provider has the look-up of its name"),
+        ("portal", "DELETE FROM developer_emails", "portal: not true of 1: every developer has the look-up of their a"),
+        ("keystore", "DELETE FROM usernames", "keystore: not true of 2: every user has the look-up of its username"),
+        ("vault", "DELETE FROM images", "vault: not true of "),
+        ("access", WITHOUT_PROVIDERS, "keystore: 1 of the providers that rows belong to are not in access"),
+        ("portal", "INSERT INTO reminders VALUES (x'00', 1, 1)", "portal: reminders are of subscriptions that are not"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_an_archive_of_rows_that_do_not_belong_together_is_told(
+    populated: Any, area: str, statement: str, finding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(populated.deployment, area, statement)
+    await populated.deployment.back_up(tmp_path / "unsound")
+    room = tmp_path / "room"
+    room.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(room))
+    verified = await verify_archive(tmp_path / "unsound", populated.deployment.secret, unheard)
+    assert verified.authentic
+    assert [line for line in verified.findings if line.startswith(finding)], verified.findings
+    assert list(room.iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_an_archive_whose_rows_break_a_constraint_is_told(populated: Any, tmp_path: Path) -> None:
+    change(populated.deployment, "keystore", WITHOUT_CONSTRAINT)
+    await populated.deployment.back_up(tmp_path / "unsound")
+    verified = await verify_archive(tmp_path / "unsound", populated.deployment.secret, unheard)
+    assert verified.findings == ["keystore: rows break a constraint of their table"]
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_an_archive_is_not_called_sound_where_there_is_no_room_to_ask(
+    populated: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The smallest file system there is: no file on it can be made.
+    monkeypatch.setattr("strongroom.backup.verifying.TemporaryDirectory", lambda **_: nullcontext("/dev/full"))
+    with pytest.raises((Unavailable, OSError)):
+        await verify_archive(populated.archive, populated.deployment.secret, unheard)

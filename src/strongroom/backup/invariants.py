@@ -17,9 +17,28 @@ SELECT count(*) FROM (SELECT 1 FROM subscription_keys WHERE expires_at IS NULL
 GROUP BY provider_id, subscription_id, slot HAVING count(*) > 1) AS doubled""",
     "every provider API key belongs to a provider": """
 SELECT count(*) FROM provider_api_keys k LEFT JOIN providers p ON p.id = k.provider_id WHERE p.id IS NULL""",
-    "hashes of keys have 32 bytes": """
+    "a subscription in force was approved and activated, and exactly a cancelled one has ended": """
+SELECT count(*) FROM subscriptions WHERE (ended_at IS NOT NULL) <> (state = 'cancelled')
+OR (state IN ('active', 'suspended') AND (approved_at IS NULL OR activated_at IS NULL))""",
+    "every span of usage and every count of refusals belongs to a subscription": """
+SELECT (SELECT count(*) FROM usage_spans u LEFT JOIN subscriptions s
+        ON s.provider_id = u.provider_id AND s.id = u.subscription_id WHERE s.id IS NULL)
+     + (SELECT count(*) FROM usage_refusals r LEFT JOIN subscriptions s
+        ON s.provider_id = r.provider_id AND s.id = r.subscription_id WHERE s.id IS NULL)""",
+    "spans of usage begin at a multiple of their width, and every call is counted once by its time": """
+SELECT count(*) FROM usage_spans WHERE width < 1 OR starts_at % nullif(width, 0) <> 0 OR microseconds < 0
+OR calls < 1 OR calls <> within_5_ms + within_20_ms + within_100_ms + within_500_ms + slower""",
+    # Not the other way round: of what is too old the spans may be forgotten before the refusals.
+    "a span of usage holds no more refusals than calls": """
+SELECT count(*) FROM (SELECT u.calls FROM usage_spans u JOIN usage_refusals r ON r.provider_id = u.provider_id
+AND r.subscription_id = u.subscription_id AND r.width = u.width AND r.starts_at = u.starts_at
+GROUP BY u.provider_id, u.subscription_id, u.width, u.starts_at, u.calls HAVING sum(r.calls) > u.calls) AS exceeded""",
+    "hashes of keys have 32 bytes, identifiers 16": """
 SELECT (SELECT count(*) FROM subscription_keys WHERE length(key_hash) <> 32)
-     + (SELECT count(*) FROM provider_api_keys WHERE length(key_hash) <> 32)""",
+     + (SELECT count(*) FROM provider_api_keys WHERE length(key_hash) <> 32 OR length(id) <> 16)
+     + (SELECT count(*) FROM subscriptions WHERE length(id) <> 16)
+     + (SELECT count(*) FROM providers WHERE length(id) <> 16)
+     + (SELECT count(*) FROM audit_events WHERE length(subject_id) <> 16 OR length(id) <> 16)""",
 }
 
 KEYSTORE = {
@@ -78,8 +97,13 @@ AND u.provider_id = k.provider_id WHERE u.user_id IS NULL""",
     "every session belongs to a user and to no later generation": """
 SELECT count(*) FROM sessions s LEFT JOIN users u ON u.user_id = s.user_id AND s.generation <= u.session_generation
 WHERE u.user_id IS NULL""",
+    "sessions were first used before their end": """
+SELECT count(*) FROM sessions WHERE first_used_at >= expires_at""",
     "an admission token has a time of use exactly if it has a user": """
 SELECT count(*) FROM admission_tokens WHERE (used_at IS NULL) <> (used_by IS NULL)""",
+    "a token that is given to a key store user again is an admission token of that user": """
+SELECT count(*) FROM external_admission_tokens e LEFT JOIN admission_tokens t ON t.token_hash = e.token_hash
+AND t.provider_id = e.provider_id AND t.keystore_user_id = e.keystore_user_id WHERE t.token_hash IS NULL""",
     "a used admission token admitted a user of its provider": """
 SELECT count(*) FROM admission_tokens t LEFT JOIN users u ON u.user_id = t.used_by AND u.provider_id = t.provider_id
 WHERE t.used_by IS NOT NULL AND u.user_id IS NULL""",
@@ -102,32 +126,53 @@ SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR 
 
 PORTAL = {
     "every developer has the look-up of their address": """
-SELECT count(*) FROM developers d LEFT JOIN developer_emails e ON e.developer_id = d.id WHERE e.developer_id IS NULL""",
-    "every look-up of an address leads to a developer": """
-SELECT count(*) FROM developer_emails e LEFT JOIN developers d ON d.id = e.developer_id WHERE d.id IS NULL""",
+SELECT count(*) FROM developers d LEFT JOIN developer_emails e ON e.developer_id = d.id AND e.email = d.email
+WHERE e.developer_id IS NULL""",
+    "every look-up of an address leads to the developer who has it": """
+SELECT count(*) FROM developer_emails e LEFT JOIN developers d ON d.id = e.developer_id AND d.email = e.email
+WHERE d.id IS NULL""",
     "every session belongs to a developer": """
 SELECT count(*) FROM sessions s LEFT JOIN developers d ON d.id = s.developer_id WHERE d.id IS NULL""",
     "every passkey and every recovery code belongs to a developer": """
 SELECT (SELECT count(*) FROM passkeys p LEFT JOIN developers d ON d.id = p.developer_id WHERE d.id IS NULL)
      + (SELECT count(*) FROM recovery_codes c LEFT JOIN developers d ON d.id = c.developer_id WHERE d.id IS NULL)""",
+    "every link in mail belongs to a developer": """
+SELECT count(*) FROM links l LEFT JOIN developers d ON d.id = l.developer_id WHERE d.id IS NULL""",
     "every membership belongs to a developer": """
 SELECT count(*) FROM memberships m LEFT JOIN developers d ON d.id = m.developer_id WHERE d.id IS NULL""",
-    "hashes have 32 bytes": """
-SELECT (SELECT count(*) FROM sessions WHERE length(token_hash) <> 32)
+    "every organisation with members has an owner": """
+SELECT count(*) FROM (SELECT provider_id FROM memberships GROUP BY provider_id
+HAVING sum(CASE role WHEN 'owner' THEN 1 ELSE 0 END) = 0) AS unowned""",
+    "every invitation is to an organisation with members": """
+SELECT count(*) FROM invitations i
+WHERE NOT EXISTS (SELECT 1 FROM memberships m WHERE m.provider_id = i.provider_id)""",
+    "sessions and invitations end after they begin": """
+SELECT (SELECT count(*) FROM sessions WHERE expires_at <= created_at OR seen_at < created_at)
+     + (SELECT count(*) FROM invitations WHERE expires_at <= created_at)""",
+    "hashes have 32 bytes, identifiers 16, and nothing that was sealed is empty": """
+SELECT (SELECT count(*) FROM sessions WHERE length(token_hash) <> 32 OR length(id) <> 16)
      + (SELECT count(*) FROM links WHERE length(link_hash) <> 32)
-     + (SELECT count(*) FROM sign_ups WHERE length(link_hash) <> 32)""",
+     + (SELECT count(*) FROM sign_ups WHERE length(link_hash) <> 32)
+     + (SELECT count(*) FROM invitations WHERE length(link_hash) <> 32 OR length(id) <> 16)
+     + (SELECT count(*) FROM challenges WHERE length(challenge_hash) <> 32)
+     + (SELECT count(*) FROM recovery_codes WHERE length(code_hash) <> 32)
+     + (SELECT count(*) FROM developers WHERE length(id) <> 16 OR password_hash = '')
+     + (SELECT count(*) FROM mails WHERE length(sealed_message) = 0)
+     + (SELECT count(*) FROM shown_once WHERE length(sealed_values) = 0)""",
 }
 
 OF_AREA = {"portal": PORTAL, "access": ACCESS, "keystore": KEYSTORE, "vault": VAULT}
 
 # Across areas: what the one names, looked up in the other.
 PROVIDERS_NAMED = {
-    "portal": "SELECT DISTINCT provider_id FROM memberships",
-    "keystore": "SELECT DISTINCT provider_id FROM users",
-    "vault": "SELECT DISTINCT provider_id FROM users",
+    "portal": "SELECT provider_id FROM memberships UNION SELECT provider_id FROM invitations",
+    "keystore": "SELECT provider_id FROM users UNION SELECT provider_id FROM admission_tokens",
+    "vault": "SELECT provider_id FROM users UNION SELECT provider_id FROM admission_tokens",
 }
 PROVIDER = "SELECT 1 FROM providers WHERE id = :id"
 KEYSTORE_USERS_NAMED = """
 SELECT keystore_user_id FROM keystore_users WHERE keystore_user_id > :after ORDER BY keystore_user_id LIMIT :limit
 """
 KEYSTORE_USER = "SELECT 1 FROM users WHERE id = :id"
+SUBSCRIPTIONS_NAMED = "SELECT DISTINCT subscription_id FROM reminders"
+SUBSCRIPTIONS = "SELECT id FROM subscriptions"

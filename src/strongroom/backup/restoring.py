@@ -3,11 +3,10 @@
 import time
 from pathlib import Path
 
-from strongroom.backup import areas, ending
+from strongroom.backup import areas, ending, loading
 from strongroom.backup.archive import AreaEntry, Manifest, Reader
 from strongroom.backup.making import Progress
-from strongroom.server.db import migrate
-from strongroom.server.db.copying import Destination, Stage, Table
+from strongroom.server.db.copying import Destination, Stage
 from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import Settings
 
@@ -59,18 +58,7 @@ async def _fill(reader: Reader, opened: dict[str, Destination], progress: Progre
 
 
 async def _load(reader: Reader, entry: AreaEntry, destination: Destination, progress: Progress) -> None:
-    known = areas.known(entry.name)
-    await destination.begin(known, len(entry.migrations))
-    # Names of tables and columns are only ever taken from the schema that our own migrations made.
-    made = {table.name: table for table in await destination.tables()}
-    if {name: set(table.columns) for name, table in made.items()} != {
-        table.name: set(table.columns) for table in entry.tables
-    }:
-        raise RestoreRefused(f"the tables of {entry.name} in the archive are not those of its migrations")
-    for table in entry.tables:
-        rows = await destination.load(Table(table.name, table.columns), reader.batches(entry.name, table))
-        progress(entry.name, table.name, rows)
-    await destination.finish_schema(known)
+    await loading.load(reader, entry, destination, progress)
     now = time.time_ns() // 1_000_000
     await ending.end_permissions(entry.name, destination, now)
     await destination.commit(reader.identity, now)
@@ -89,9 +77,7 @@ def _check_areas(manifest: Manifest, settings: Settings) -> None:
     if held != wanted:
         raise RestoreRefused(f"the archive holds {_listed(held)}, these settings are for {_listed(wanted)}")
     for entry in manifest.areas:
-        migrate.pending(areas.known(entry.name), {applied.number: applied.checksum for applied in entry.migrations})
-        if [applied.number for applied in entry.migrations] != list(range(1, len(entry.migrations) + 1)):
-            raise RestoreRefused(f"the history of {entry.name} in the archive has gaps")
+        loading.check_history(entry)
 
 
 async def _check_empty(opened: dict[str, Destination]) -> None:

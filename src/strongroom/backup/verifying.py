@@ -1,22 +1,36 @@
 """Verify: is an archive whole, is a live database sound, without changing either."""
 
+import sqlite3
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from strongroom.backup import areas, invariants
-from strongroom.backup.archive import Manifest, Reader
+from strongroom.backup import areas, invariants, loading
+from strongroom.backup.archive import AreaEntry, Manifest, Reader
 from strongroom.backup.making import Progress
 from strongroom.server.db import Unavailable, migrate
-from strongroom.server.db.copying import Snapshot
+from strongroom.server.db.copying import Snapshot, open_destination, open_snapshot
 from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import Settings
 
 _BATCH = 500
 
 
-def verify_archive(source: Path, secret: ServerSecret | None, progress: Progress) -> tuple[Manifest, bool]:
-    """Read every row and compare hashes and counts; the manifest, and whether its MAC could be checked.
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was found out of an archive."""
 
-    Without the server secret an archive that somebody wrote anew cannot be told from ours. `ArchiveRefused`.
+    manifest: Manifest
+    authentic: bool
+    """Whether its MAC could be checked: otherwise one that somebody wrote anew cannot be told from ours."""
+    findings: list[str]
+
+
+async def verify_archive(source: Path, secret: ServerSecret | None, progress: Progress) -> Verified:
+    """Read every row, compare hashes and counts, and ask of the rows what is asked of live databases.
+
+    They are loaded into files of their own for that, in the folder for temporary files, which are gone afterwards.
+    `ArchiveRefused`, `SchemaError` for one of a newer version, `Unavailable` where there is no room.
     """
     reader = Reader(source)
     try:
@@ -24,13 +38,41 @@ def verify_archive(source: Path, secret: ServerSecret | None, progress: Progress
         if secret is not None and authentic:
             reader.check_mac(secret)
         for entry in reader.manifest.areas:
-            for table in entry.tables:
-                for _ in reader.batches(entry.name, table):
-                    pass
-                progress(entry.name, table.name, table.rows)
-        return reader.manifest, authentic
+            loading.check_history(entry)
+        with TemporaryDirectory(prefix="strongroom-verify-") as folder:
+            found = await _verify_rows(reader, Path(folder), progress)
+        return Verified(reader.manifest, authentic, found)
     finally:
         reader.close()
+
+
+async def _verify_rows(reader: Reader, folder: Path, progress: Progress) -> list[str]:
+    opened: dict[str, Snapshot] = {}
+    broken: list[str] = []
+    try:
+        for entry in reader.manifest.areas:
+            try:
+                opened[entry.name] = await _loaded(reader, entry, folder, progress)
+            except Unavailable as error:
+                if not isinstance(error.__cause__, sqlite3.IntegrityError):
+                    raise
+                broken.append(f"{entry.name}: rows break a constraint of their table")
+        found = broken + [finding for area, snapshot in opened.items() for finding in await _in_area(area, snapshot)]
+        return found or await _across(opened)
+    finally:
+        await areas.close(opened)
+
+
+async def _loaded(reader: Reader, entry: AreaEntry, folder: Path, progress: Progress) -> Snapshot:
+    path = folder / f"{entry.name}.sqlite"
+    destination = open_destination(None, path)
+    try:
+        await loading.load(reader, entry, destination, progress)
+        await destination.commit(reader.identity, 0)
+        await destination.unmark()
+    finally:
+        await destination.close()
+    return await open_snapshot(None, path)
 
 
 async def verify_databases(settings: Settings, progress: Progress) -> list[str]:
@@ -42,7 +84,7 @@ async def verify_databases(settings: Settings, progress: Progress) -> list[str]:
     try:
         found: list[str] = []
         for area, snapshot in opened.items():
-            found += [f"{area}: {sentence}" for sentence in await _in_area(area, snapshot)]
+            found += await _in_area(area, snapshot)
             progress(area, "", 0)
         return found or await _across(opened)
     finally:
@@ -50,6 +92,10 @@ async def verify_databases(settings: Settings, progress: Progress) -> list[str]:
 
 
 async def _in_area(area: str, snapshot: Snapshot) -> list[str]:
+    return [f"{area}: {sentence}" for sentence in await _sentences(area, snapshot)]
+
+
+async def _sentences(area: str, snapshot: Snapshot) -> list[str]:
     if migrate.pending(areas.known(area), {number: checksum for number, _, checksum in await snapshot.history()}):
         return ["the schema is not up to date: start the service once, then verify again"]
     damage = await snapshot.damage()
@@ -70,9 +116,15 @@ async def _across(opened: dict[str, Snapshot]) -> list[str]:
     found = []
     for area, query in invariants.PROVIDERS_NAMED.items():
         if area in opened:
+            missing = 0
             for (provider_id,) in await opened[area].all(query):
-                if not await opened["access"].all(invariants.PROVIDER, id=provider_id):
-                    found.append(f"{area}: a provider that rows belong to is not in access")
+                missing += not await opened["access"].all(invariants.PROVIDER, id=provider_id)
+            if missing:
+                found.append(f"{area}: {missing} of the providers that rows belong to are not in access")
+    if "portal" in opened:
+        named = {row[0] for row in await opened["portal"].all(invariants.SUBSCRIPTIONS_NAMED)}
+        if named and named - {row[0] for row in await opened["access"].all(invariants.SUBSCRIPTIONS)}:
+            found.append("portal: reminders are of subscriptions that are not in access")
     if "vault" in opened and "keystore" in opened:
         missing = await _missing_keystore_users(opened["vault"], opened["keystore"])
         if missing:

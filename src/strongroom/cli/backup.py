@@ -93,7 +93,8 @@ def verify(source: Path | None, data: str | None, areas: str | None, quiet: bool
     """Check the archive SOURCE without restoring it or, without SOURCE, the databases of the settings.
 
     Of an archive: is every row there and as it was written. Of databases, also while the service runs: are the files
-    sound, and do the rows of all tables belong together. Exit code 1 where something is wrong.
+    sound. Of both: do the rows of all tables belong together. For that the rows of an archive are loaded into the
+    folder for temporary files (TMPDIR), which needs room for them. Exit code 1 where something is wrong.
     """
     settings = load(os.environ, {"data": data, "areas": areas})
     if source is not None:
@@ -104,26 +105,36 @@ def verify(source: Path | None, data: str | None, areas: str | None, quiet: bool
     found = asyncio.run(verify_databases(settings, _progress(quiet)))
     if as_json:
         print_json({"sound": not found, "findings": found})
-    for sentence in found:
-        note(sentence)
-    if found:
-        raise Failed("the databases are not sound")
+    _tell(found, "the databases are not sound")
     note("the databases are sound")
 
 
 def _verify_archive(source: Path, secret: ServerSecret | None, quiet: bool, as_json: bool) -> None:
     from strongroom.backup.verifying import verify_archive
 
-    manifest, authentic = verify_archive(source, secret, _progress(quiet))
+    verified = asyncio.run(verify_archive(source, secret, _progress(quiet)))
+    manifest, found = verified.manifest, verified.findings
     rows = sum(table.rows for area in manifest.areas for table in area.tables)
     held = ", ".join(area.name for area in manifest.areas)
     record: dict[str, str | int | bool] = {"created_at": manifest.created_at, "areas": held, "rows": rows}
-    _show(record | {"authentic": authentic}, as_json)
-    if not authentic:
+    record |= {"authentic": verified.authentic, "sound": not found}
+    if as_json:
+        print_json(record | {"findings": found})
+    else:
+        print_fields({name: str(value) for name, value in record.items()})
+    if not verified.authentic:
         note(
             "The rows agree with the manifest, but the manifest could not be checked: that needs the server secret it "
             "was made with, in the data folder or in STRONGROOM_SECRET."
         )
+    _tell(found, "the archive is as it was written, and what it holds is not sound")
+
+
+def _tell(findings: list[str], conclusion: str) -> None:
+    for sentence in findings:
+        note(sentence)
+    if findings:
+        raise Failed(conclusion)
 
 
 def _secret(settings: Settings) -> ServerSecret | None:

@@ -176,6 +176,9 @@ class PostgresDestination:
         mark = Migration(migrate.RESTORING, Stage.loading.value, "").record(now) | {"checksum": archive}
         with _translated():
             await _run(self._open, migrate.RECORD, **mark)
+            # Without statistics the planner guesses, until autovacuum comes round or for ever where that is off.
+            for table in await self.tables():
+                await self._open.execute(composed.SQL("ANALYZE {}").format(composed.Identifier(table.name)))
             await self._open.execute("COMMIT")
 
     async def mark_loaded(self) -> None:

@@ -25,3 +25,9 @@ def canonical_email(text: str) -> str | None:
         return None
     address = f"{local}@{host}".lower()
     return address if len(address) <= MAX_LENGTH else None
+
+
+def mailbox(email: str) -> str:
+    """Where mail to a canonical address arrives: most servers leave out what follows a plus sign."""
+    local, _, host = email.rpartition("@")
+    return f"{local.partition('+')[0]}@{host}"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from strongroom.portal.emails import mailbox
 from strongroom.server.clock import DAY, HOUR, MINUTE
 from strongroom.server.db import Transaction
 from strongroom.server.secret import ServerSecret
@@ -11,6 +12,10 @@ INSERT INTO attempts (bucket, amount, ends_at) VALUES (:bucket, 1, :ends_at)
 ON CONFLICT (bucket) DO UPDATE SET
     amount = CASE WHEN attempts.ends_at <= :now THEN 1 ELSE attempts.amount + 1 END,
     ends_at = CASE WHEN attempts.ends_at <= :now THEN :ends_at ELSE attempts.ends_at END
+"""
+KNOW = """
+INSERT INTO attempts (bucket, amount, ends_at) VALUES (:bucket, 0, :ends_at)
+ON CONFLICT (bucket) DO UPDATE SET ends_at = :ends_at
 """
 READ = "SELECT amount, ends_at FROM attempts WHERE bucket = :bucket"
 FORGET = "DELETE FROM attempts WHERE bucket = :bucket"
@@ -30,17 +35,25 @@ class Limit:
 SIGN_IN_FROM = Limit("sign-in-from", 30, 10 * MINUTE)
 """Sign-ins from one network address, whoever they are for."""
 SIGN_IN_AS_FROM = Limit("sign-in-as-from", 10, 15 * MINUTE)
-"""For one account from one network address: an attacker elsewhere does not lock its owner out."""
+"""For one account from one network."""
 SIGN_IN_AS = Limit("sign-in-as", 200, DAY)
-"""For one account from everywhere."""
+"""For one account from all networks that it was not signed in from lately: nobody elsewhere locks its owner out."""
+KNOWN = 30 * DAY
+"""For how long a network counts as one that the owner of an account signs in from."""
 SECOND_FACTOR = Limit("second-factor", 10, 15 * MINUTE)
 """Codes tried for one account, whose password the caller knows."""
+SECOND_FACTOR_DAY = Limit("second-factor-day", 50, DAY)
+"""The same over a day, so that patience finds no code either: 150 of the million are good at some time."""
+CHALLENGES_FROM = Limit("challenges-from", 60, 10 * MINUTE)
+"""Challenges for passkeys that one network asks for: each is a row for five minutes."""
 CONFIRM_PASSWORD = Limit("confirm-password", 10, 15 * MINUTE)
 """The password asked again within a session, for one account."""
 MAIL_FROM = Limit("mail-from", 20, HOUR)
 """Messages that one network address causes."""
-MAIL_TO = Limit("mail-to", 3, HOUR)
-"""Messages to one address that its owner may not have asked for."""
+MAIL_TO_FROM = Limit("mail-to-from", 3, HOUR)
+"""Messages to one mailbox that one network causes."""
+MAIL_TO = Limit("mail-to", 10, HOUR)
+"""Messages of one kind to one mailbox, from wherever: room enough that nobody uses up what its owner needs."""
 
 
 class TooMany(Exception):
@@ -51,8 +64,8 @@ class TooMany(Exception):
         self.retry_after = retry_after
 
 
-async def count(tx: Transaction, secret: ServerSecret, limit: Limit, key: str, now: int) -> None:
-    """One more time, before the work it stands for; `TooMany` once the limit is passed.
+async def count(tx: Transaction, secret: ServerSecret, limit: Limit, key: str, now: int) -> int:
+    """One more time, before the work it stands for: how many there were with it; `TooMany` once the limit is passed.
 
     Raised within the transaction, which undoes the count: whoever keeps trying is not shut out for longer.
     """
@@ -63,6 +76,25 @@ async def count(tx: Transaction, secret: ServerSecret, limit: Limit, key: str, n
     amount, ends_at = row
     if amount > limit.times:
         raise TooMany(max(1, (ends_at - now + 999) // 1000))
+    return int(amount)
+
+
+async def count_mail(tx: Transaction, secret: ServerSecret, kind: str, email: str, network: str, now: int) -> None:
+    """One more message that the owner of the address may not have asked for; `TooMany`."""
+    box = mailbox(email)
+    await count(tx, secret, MAIL_TO_FROM, f"{box}\x00{network}", now)
+    # Each kind alone: whoever has sign-ups sent to an address must not keep its owner from resetting the password.
+    await count(tx, secret, MAIL_TO, f"{kind}\x00{box}", now)
+
+
+async def know(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> None:
+    """The right password for this account came from this network."""
+    await tx.put(KNOW, bucket=_known(secret, account, network), ends_at=now + KNOWN)
+
+
+async def knows(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> bool:
+    row = await tx.one(READ, bucket=_known(secret, account, network))
+    return row is not None and row[1] > now
 
 
 async def forget(tx: Transaction, secret: ServerSecret, limit: Limit, key: str) -> None:
@@ -72,6 +104,10 @@ async def forget(tx: Transaction, secret: ServerSecret, limit: Limit, key: str) 
 
 async def prune(tx: Transaction, now: int, limit: int) -> int:
     return await tx.run(PRUNE, now=now, limit=limit)
+
+
+def _known(secret: ServerSecret, account: str, network: str) -> bytes:
+    return secret.mac("portal-limits", f"known\x00{account}\x00{network}".encode())
 
 
 def _bucket(secret: ServerSecret, limit: Limit, key: str) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from strongroom.portal import developers
-from strongroom.portal.limits import MAIL_FROM, MAIL_TO
+from strongroom.portal.limits import MAIL_FROM, MAIL_TO_FROM
 from strongroom.portal.sign_ups import LIFETIME
 
 if TYPE_CHECKING:
@@ -130,9 +130,9 @@ async def test_what_cannot_be_used_is_said_at_its_field(site: "Site", email: str
 
 
 async def test_a_mailbox_is_not_flooded_and_the_page_does_not_say_so(site: "Site") -> None:
-    pages = [await sign_up(site.browser()) for _ in range(MAIL_TO.times + 2)]
+    pages = [await sign_up(site.browser()) for _ in range(MAIL_TO_FROM.times + 2)]
     assert {without_token(page.text) for page in pages} == {without_token(pages[0].text)}
-    assert len(await site.mails()) == MAIL_TO.times
+    assert len(await site.mails()) == MAIL_TO_FROM.times
 
 
 async def test_one_network_causes_so_much_mail_and_no_more(site: "Site") -> None:

@@ -49,7 +49,7 @@ async def ask_for_email(visit: Visit) -> Response:
     await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, visit.now))
 
     async def work(tx: Transaction) -> None:
-        await limits.count(tx, portal.secret, limits.MAIL_TO, email, visit.now)
+        await limits.count_mail(tx, portal.secret, "change_email", email, visit.network, visit.now)
         await signing_in.require_unchanged(tx, developer)
         link = await links.issue(tx, "change_email", developer.id, email, visit.now)
         if await developers.find(tx, email) is not None:

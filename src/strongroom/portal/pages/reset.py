@@ -26,7 +26,7 @@ async def ask(visit: Visit) -> Response:
     await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, visit.now))
 
     async def work(tx: Transaction) -> None:
-        await limits.count(tx, portal.secret, limits.MAIL_TO, email, visit.now)
+        await limits.count_mail(tx, portal.secret, "reset", email, visit.network, visit.now)
         developer = await developers.find(tx, email)
         if developer is None:
             message = messages.no_account(email, portal.url("/sign-up"))

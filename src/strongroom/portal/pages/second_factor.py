@@ -2,7 +2,7 @@
 
 from starlette.responses import JSONResponse, Response
 
-from strongroom.portal import ceremonies, challenges, developers, limits, passkeys, second_factor, signing_in
+from strongroom.portal import ceremonies, challenges, developers, limits, messages, passkeys, second_factor, signing_in
 from strongroom.portal.area import PREFIX
 from strongroom.portal.ceremonies import PasskeyRefused
 from strongroom.portal.developers import Developer
@@ -23,20 +23,37 @@ async def check_code(visit: Visit) -> Response:
     portal, code = visit.portal, visit.form.text("code")
     session = visit.who
     key = session.developer_id.hex()
-    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.SECOND_FACTOR, key, visit.now))
+
+    async def begin(tx: Transaction) -> int:
+        await limits.count(tx, portal.secret, limits.SECOND_FACTOR_DAY, key, visit.now)
+        return await limits.count(tx, portal.secret, limits.SECOND_FACTOR, key, visit.now)
+
+    tried = await portal.store.write(begin)
 
     async def work(tx: Transaction) -> str | None:
         developer = await developers.read(tx, session.developer_id)
         if developer is None or not await _accept(visit, tx, developer, code):
             return None
-        await limits.forget(tx, portal.secret, limits.SECOND_FACTOR, key)
+        for limit in (limits.SECOND_FACTOR, limits.SECOND_FACTOR_DAY):
+            await limits.forget(tx, portal.secret, limit, key)
         return await signing_in.open_session(visit, tx, developer.id, "full")
 
     token = await portal.store.write(work)
     if token is None:
+        if tried == limits.SECOND_FACTOR.times:
+            await _tell_of_guessing(visit)
         return await _form(visit, visit.form.text("next"), WRONG)
     signing_in.remember(visit, token)
     return visit.redirect(signing_in.safe_next(visit.form.text("next")))
+
+
+async def _tell_of_guessing(visit: Visit) -> None:
+    """Whoever gets this far knows the password: its owner has to hear of it."""
+    portal = visit.portal
+    what = "Your password was right at a sign-in, and then many wrong codes were entered for the second step."
+    message = messages.security_notice(visit.who.email, what, portal.url("/account/security"))
+    await portal.store.write(lambda tx: portal.mail.put(tx, message, visit.now))
+    portal.mail.wake()
 
 
 async def passkey_options(visit: Visit) -> Response:
@@ -47,6 +64,9 @@ async def passkey_options(visit: Visit) -> Response:
     where = ceremonies.site(visit.portal.base_url)
     if where is None:
         raise Absent
+    await visit.portal.store.write(
+        lambda tx: limits.count(tx, visit.portal.secret, limits.CHALLENGES_FROM, visit.network, visit.now)
+    )
     session, known = visit.session, []
     if session is not None:
         known = await visit.portal.store.read(lambda tx: passkeys.list_of(tx, session.developer_id))

@@ -36,6 +36,7 @@ async def sign_in(visit: Visit) -> Response:
         if current is None or current.password_changed_at != developer.password_changed_at:
             return None
         await limits.forget(tx, portal.secret, limits.SIGN_IN_AS_FROM, _account_and_network(visit, email))
+        await limits.know(tx, portal.secret, email, visit.network, visit.now)
         if fresh_hash is not None:
             await developers.replace_hash(tx, developer.id, developer.password_hash, fresh_hash)
         stage: sessions.Stage = "password" if await signing_in.has_second_factor(tx, developer.id) else "full"
@@ -74,7 +75,9 @@ async def _count(visit: Visit, tx: Transaction, email: str) -> None:
     secret = visit.portal.secret
     await limits.count(tx, secret, limits.SIGN_IN_FROM, visit.network, visit.now)
     await limits.count(tx, secret, limits.SIGN_IN_AS_FROM, _account_and_network(visit, email), visit.now)
-    await limits.count(tx, secret, limits.SIGN_IN_AS, email, visit.now)
+    # A stranger who guesses all day would otherwise shut the owner out.
+    if not await limits.knows(tx, secret, email, visit.network, visit.now):
+        await limits.count(tx, secret, limits.SIGN_IN_AS, email, visit.now)
 
 
 def _account_and_network(visit: Visit, email: str) -> str:

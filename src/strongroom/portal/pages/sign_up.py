@@ -32,7 +32,7 @@ async def sign_up(visit: Visit) -> Response:
     asked = SignUp(email, form.text("name"), await portal.passwords.hash(password))
 
     async def work(tx: Transaction) -> None:
-        await limits.count(tx, portal.secret, limits.MAIL_TO, email, visit.now)
+        await limits.count_mail(tx, portal.secret, "sign_up", email, visit.network, visit.now)
         known = await developers.find(tx, email) is not None
         # Made for known addresses too, so that both kinds cost the same; nobody is sent that link.
         link = await sign_ups.create(tx, asked, visit.now)

@@ -214,3 +214,23 @@ async def test_the_queue_wakes(store: Store) -> None:
         await asyncio.sleep(0 if recorder.sent else 0.01)
     task.cancel()
     assert recorder.sent == [MESSAGE]
+
+
+async def test_one_message_that_cannot_be_sent_keeps_no_other_back(store: Store) -> None:
+    class Choosy(Recorder):
+        async def send(self, message: Message) -> None:
+            if message.to == "poison@example.com":
+                raise LookupError("what a library raises")
+            await super().send(message)
+
+    mailer, clock = Choosy(), MovableClock()
+    queue = MailQueue(store, clock, SECRET, mailer)
+    for to in ("poison@example.com", "ada@example.com"):
+        message = messages.confirm(to, "http://localhost:8000/portal/confirm/x")
+        await store.write(lambda tx, message=message: queue.put(tx, message, clock.now()))  # type: ignore[misc]  # bound early
+    await queue.send_due()
+    assert [message.to for message in mailer.sent] == ["ada@example.com"]
+    for _ in range(MAX_TRIES):
+        clock.move(86_400)
+        await queue.send_due()
+    assert await store.read(lambda tx: tx.one("SELECT id FROM mails")) is None

@@ -129,5 +129,10 @@ class MailQueue:
                 return 0
         except Unreadable:
             _logger.warning("mail dropped: sealed under a server secret that is gone")
+        except Exception:
+            # One message that a library cannot bear must not keep all others from being sent.
+            _logger.exception("mail not sent", extra={"tries": tries + 1})
+            if tries + 1 < MAX_TRIES:
+                return 0
         await self._store.write(lambda tx: tx.run(REMOVE, id=row))
         return 1

@@ -33,3 +33,20 @@ async def test_other_machines_see_nothing(site: "Site") -> None:
 async def test_nothing_is_shown_where_others_could_come(site: "Site", changed: dict[str, str]) -> None:
     object.__setattr__(site.portal, "settings", replace(site.portal.settings, **changed))  # type: ignore[arg-type]  # texts
     assert (await site.browser().get("/outbox")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("evil.example:8000", 404),
+        ("localhost.evil.example", 404),
+        ("[", 404),
+        ("", 404),
+        ("127.0.0.1:8000", 200),
+        ("[::1]:8000", 200),
+        ("localhost", 200),
+    ],
+)
+async def test_a_page_whose_name_was_made_to_point_here_sees_nothing(site: "Site", host: str, status: int) -> None:
+    answer = await site.browser().http.get("/portal/outbox", headers={"Host": host})
+    assert answer.status_code == status

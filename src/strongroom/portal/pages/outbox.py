@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
@@ -32,8 +33,18 @@ async def show(visit: Visit) -> Response:
     # Links to reset a password stand here in clear: each of the three alone could be wrong behind some proxy.
     if not visit.portal.keeps_mail or not is_loopback(settings.host) or not is_loopback(visit.address):
         raise Absent
+    # A page of another site whose name was made to point at this machine (DNS rebinding) asks under that name.
+    if not is_loopback(_host_of(visit)):
+        raise Absent
     messages = await asyncio.to_thread(_newest, settings.data / "outbox", visit.portal.base_url)
     return visit.page("outbox.html", messages=messages)
+
+
+def _host_of(visit: Visit) -> str:
+    try:
+        return urlsplit(f"//{visit.request.headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _newest(folder: Path, base_url: str) -> list[Shown]:
@@ -46,7 +57,7 @@ def _shown(mail: EmailMessage, base_url: str) -> Shown:
     body = mail.get_body(("plain",))
     text = "" if body is None else str(body.get_content()).strip()
     found = _LINK.search(text)
-    link = found[0] if found and found[0].startswith(base_url) else None
+    link = found[0] if found and found[0].startswith(f"{base_url}/") else None
     return Shown(str(mail["To"]), str(mail["Subject"]), str(mail["Date"]), text, link)
 
 

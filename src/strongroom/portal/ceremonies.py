@@ -16,7 +16,7 @@ from webauthn.helpers.structs import (
 )
 
 # What the library raises for data that no browser would send.
-_BROKEN = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError)
+_BROKEN = (WebAuthnException, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 class PasskeyRefused(Exception):
@@ -88,7 +88,7 @@ def challenge_of(credential: str) -> bytes:
     try:
         data = json.loads(webauthn.base64url_to_bytes(json.loads(credential)["response"]["clientDataJSON"]))
         return webauthn.base64url_to_bytes(data["challenge"])
-    except (*_BROKEN, RecursionError):
+    except _BROKEN:
         raise PasskeyRefused from None
 
 
@@ -96,7 +96,7 @@ def credential_id_of(credential: str) -> bytes:
     """Which passkey an answer claims to come from; `PasskeyRefused`."""
     try:
         return webauthn.base64url_to_bytes(json.loads(credential)["rawId"])
-    except (*_BROKEN, RecursionError):
+    except _BROKEN:
         raise PasskeyRefused from None
 
 

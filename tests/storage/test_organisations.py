@@ -11,6 +11,7 @@ import pytest
 
 from strongroom.portal import organisations
 from strongroom.portal.organisations import LastOwner, TooManyOrganisations
+from strongroom.portal.pages.account import delete_unless_needed
 from strongroom.server.db import Store
 from strongroom.server.db.sqlite import SqliteStore
 
@@ -56,6 +57,22 @@ async def test_of_two_owners_who_leave_together_one_stays(store: Store) -> None:
         await store.write(found)
         answers = await asyncio.gather(leave(ADA), leave(BOB), return_exceptions=True)
         assert sorted(type(answer).__name__ for answer in answers) == ["LastOwner", "bool"]
+
+
+async def test_of_two_owners_who_delete_their_accounts_together_one_stays(store: Store) -> None:
+    for number in range(5):
+        provider_id = bytes([number]) * 16
+
+        async def found(tx: Any, provider_id: bytes = provider_id) -> None:
+            await organisations.add(tx, provider_id, ADA, "owner", NOW)
+            await organisations.add(tx, provider_id, BOB, "owner", NOW)
+
+        def delete(who: bytes) -> Any:
+            return store.write(lambda tx: delete_unless_needed(tx, who, NOW))
+
+        await store.write(found)
+        assert sorted(await asyncio.gather(delete(ADA), delete(BOB))) == [False, True]
+        await store.write(lambda tx: tx.run("DELETE FROM memberships"))
 
 
 async def test_the_last_owner_becomes_no_member(store: Store) -> None:

@@ -102,6 +102,15 @@ async def change_email(visit: Visit) -> Response:
     return visit.redirect("/account", "email_changed")
 
 
+async def delete_unless_needed(tx: Transaction, developer_id: bytes, now: int) -> bool:
+    """False, and nothing done, where an organisation would be left that nobody could look after or close."""
+    await organisations.take_turns(tx, developer_id)
+    if await organisations.owned_alone(tx, developer_id):
+        return False
+    await developers.delete(tx, developer_id, now)
+    return True
+
+
 async def show_delete(visit: Visit) -> Response:
     return await _delete_form(visit, {})
 
@@ -113,11 +122,8 @@ async def delete(visit: Visit) -> Response:
 
     async def work(tx: Transaction) -> bool:
         await signing_in.require_unchanged(tx, developer)
-        await organisations.take_turns(tx, developer.id)
-        # An organisation that nobody owns could be neither looked after nor closed.
-        if await organisations.owned_alone(tx, developer.id):
+        if not await delete_unless_needed(tx, developer.id, visit.now):
             return False
-        await developers.delete(tx, developer.id, visit.now)
         await portal.mail.put(tx, messages.account_deleted(developer.email), visit.now)
         return True
 

@@ -188,7 +188,8 @@ class Application:
 
     def _open(self, area: str, database: str | None) -> Store:
         folder = files(f"strongroom.{area}") / "migrations"
-        store = open_store(database, self.settings.data / f"{area}.sqlite", folder)
+        default, connections = self.settings.data / f"{area}.sqlite", self.settings.database_connections
+        store = open_store(database, default, folder, connections=connections)
         self._stores.append(store)
         return store
 

@@ -38,9 +38,9 @@ class Database:
     migrations: Traversable
     opened: list[Store] = field(default_factory=list)
 
-    def store(self, migrations: Traversable | None = None) -> Store:
+    def store(self, migrations: Traversable | None = None, *, connections: int = 0) -> Store:
         """Not migrated yet where the engine connects over a network."""
-        store = open_store(self.setting, self.default, migrations or self.migrations)
+        store = open_store(self.setting, self.default, migrations or self.migrations, connections=connections)
         self.opened.append(store)
         return store
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from strongroom.app import Application
+from strongroom.server.db.postgres import PostgresStore
 from strongroom.server.settings import load
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.anyio
 
 _numbers = itertools.count(1)
 
+AREAS_WITH_DATABASE = ("access", "keystore", "vault", "portal")
 BASE_URL = "http://127.0.0.1:8000"
 
 
@@ -76,6 +78,13 @@ async def services(tmp_path: Path, postgres_server: "PostgresServer") -> AsyncIt
 @pytest.fixture
 def person(login_secret: "Callable[..., str]") -> dict[str, str]:
     return {"username": "ada", "passphrase": login_secret()}
+
+
+def test_the_setting_bounds_the_connections_of_every_database(tmp_path: Path) -> None:
+    given: dict[str, str | None] = {f"{area}_database": "postgresql:///none" for area in AREAS_WITH_DATABASE}
+    settings = load({}, given | {"data": str(tmp_path), "database_connections": "3"})
+    stores = Application(settings)._stores
+    assert [store._connections for store in stores if isinstance(store, PostgresStore)] == [3] * 4
 
 
 async def test_a_user_of_one_is_a_user_of_the_other(services: Services, person: dict[str, str]) -> None:

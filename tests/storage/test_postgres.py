@@ -208,6 +208,15 @@ async def test_a_pool_without_a_free_connection_gives_up_after_a_while(store: Po
     assert await asyncio.gather(*(count(store) for _ in range(20))) == [0] * 20
 
 
+async def test_no_more_connections_are_opened_than_were_asked_for(database: "Database") -> None:
+    store = database.store(connections=2)
+    assert isinstance(store, PostgresStore)
+    pids = await asyncio.gather(
+        *(store.write(lambda tx: tx.one("SELECT pg_backend_pid(), pg_sleep(0.02)")) for _ in range(12))
+    )
+    assert len({row[0] for row in pids if row is not None}) == 2
+
+
 async def test_an_answer_that_does_not_come_is_given_up(store: PostgresStore) -> None:
     store._pool = Pool(partial(Session.open, store._target), use=0.1)
     before = time.monotonic()

@@ -19,6 +19,8 @@ from strongroom.server.logging import configure
 from strongroom.server.settings import Settings
 
 _BACKLOG = 2048
+_CONNECTIONS_OF_ALL_WORKERS = 16
+_LEAST_CONNECTIONS = 2
 
 Announce: TypeAlias = Callable[[str, dict[str, str]], None]
 """Called once with the base URL and the sandbox keys (none without a sandbox), when requests are taken."""
@@ -36,8 +38,7 @@ def run(settings: Settings, sandbox: bool, announce: Announce, workers: int = 1)
         if workers == 1:
             _run_here(settings, sandbox, announce, listener)
             return
-        if settings.hashing_workers == 0:
-            settings = replace(settings, hashing_workers=max(1, (os.cpu_count() or 1) // workers))
+        settings = shared_out(settings, workers)
         listener.listen(_BACKLOG)
         base_url = settings.base_url
 
@@ -47,6 +48,19 @@ def run(settings: Settings, sandbox: bool, announce: Announce, workers: int = 1)
         Supervisor(workers, work).run(lambda keys: announce(base_url, keys))
     finally:
         listener.close()
+
+
+def shared_out(settings: Settings, workers: int) -> Settings:
+    """The settings of each of several workers: a share of the cores, and of the connections a database gets used to.
+
+    Eight workers with four databases stay below the hundred connections that PostgreSQL takes by default.
+    """
+    return replace(
+        settings,
+        hashing_workers=settings.hashing_workers or max(1, (os.cpu_count() or 1) // workers),
+        database_connections=settings.database_connections
+        or max(_LEAST_CONNECTIONS, _CONNECTIONS_OF_ALL_WORKERS // workers),
+    )
 
 
 def _run_here(settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket) -> None:

@@ -120,6 +120,12 @@ class Settings:
         "Default: `portal.sqlite` in the data folder.",
         shown=False,  # a URL may hold a password
     )
+    database_connections: int = _setting(
+        0,
+        "number",
+        "Connections that a process opens at most to each PostgreSQL database. 0 is 8, and with several workers their "
+        "share of 16, but at least 2.",
+    )
     keystore_session_lifetime: int = _setting(43_200, "duration", "Lifetime of a key store session.")
     vault_session_lifetime: int = _setting(43_200, "duration", "Lifetime of a vault session.")
     vault_first_use_window: int = _setting(

@@ -17,10 +17,13 @@ class Status:
     pending: list[int]
 
 
-def open_store(database: str | None, default: Path, migrations: Traversable, *, guest: bool = False) -> Store:
+def open_store(
+    database: str | None, default: Path, migrations: Traversable, *, guest: bool = False, connections: int = 0
+) -> Store:
     """`sqlite:<path>`, `postgresql://...`, or nothing for the default file, whose stem names the area.
 
-    A guest, such as the command line, never checkpoints a SQLite file. `SettingsError`; where the engine opens at once
+    A guest, such as the command line, never checkpoints a SQLite file. `connections` is the most that are opened to
+    PostgreSQL, 0 the usual number. `SettingsError`; where the engine opens at once
     also `migrate.SchemaError` and `Unavailable`.
     """
     # The engines are imported when they are used: each costs the start of a process that has no use for it.
@@ -29,7 +32,7 @@ def open_store(database: str | None, default: Path, migrations: Traversable, *, 
         need_driver()
         from strongroom.server.db.postgres import PostgresStore
 
-        return PostgresStore(database, default.stem, migrations)
+        return PostgresStore(database, default.stem, migrations, connections)
     from strongroom.server.db.sqlite import SqliteStore
 
     return SqliteStore(sqlite_path(database, default), migrations, guest=guest)

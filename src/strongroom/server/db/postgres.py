@@ -13,7 +13,7 @@ from importlib.resources.abc import Traversable
 
 import psycopg
 
-from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate
+from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate, pool
 from strongroom.server.db.pool import Pool
 from strongroom.server.db.postgres_connection import Target
 from strongroom.server.db.postgres_migrate import applied, bring_up_to_date
@@ -114,10 +114,11 @@ class PostgresTransaction:
 class PostgresStore:
     """One area's schema in a PostgreSQL database, for one event loop."""
 
-    def __init__(self, url: str, area: str, migrations: Traversable) -> None:
-        """Checks the URL and connects to nothing yet; `SettingsError`."""
+    def __init__(self, url: str, area: str, migrations: Traversable, connections: int = 0) -> None:
+        """Checks the URL and connects to nothing yet; `SettingsError`. `connections`: at most so many, 0 is 8."""
         self._target = Target(url, area)
         self._migrations = migrations
+        self._connections = connections or pool.SIZE
         self._pool: Pool[Session] | None = None
         self._opening = asyncio.Lock()
         self._closed = False
@@ -158,7 +159,7 @@ class PostgresStore:
                         await connection.close()
                 except (psycopg.Error, OSError) as error:
                     raise Unavailable from failure(error)
-                self._pool = Pool(partial(Session.open, self._target))
+                self._pool = Pool(partial(Session.open, self._target), self._connections)
             return self._pool
 
     async def _twice(self, attempt: Callable[[Session, Work[T]], Awaitable[T]], work: Work[T]) -> T:
@@ -173,9 +174,9 @@ class PostgresStore:
                 raise Unavailable from again.__cause__
 
     async def _once(self, attempt: Callable[[Session, Work[T]], Awaitable[T]], work: Work[T]) -> T:
-        pool = self._pool or await self._opened()
+        sessions = self._pool or await self._opened()
         try:
-            session = await pool.take()
+            session = await sessions.take()
         except (psycopg.Error, OSError) as error:
             raise Unavailable from failure(error)
         session.committing = False
@@ -184,13 +185,13 @@ class PostgresStore:
         except psycopg.Error as error:
             verdict = _judge(error, session)
             if session.closed or error.sqlstate in _WORN_OUT:
-                await pool.renew(session)
+                await sessions.renew(session)
             raise verdict from failure(error)
         finally:
             if session.idle:
-                await pool.give(session)
+                await sessions.give(session)
             else:
-                await pool.discard(session)
+                await sessions.discard(session)
 
     @staticmethod
     async def _read(session: Session, work: Work[T]) -> T:

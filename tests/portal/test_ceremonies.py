@@ -74,13 +74,22 @@ def test_no_attestation_and_no_key_is_more_than_refused(
     data: bytes = attestation["authData"]
     start = data.index(authenticator.id) + len(authenticator.id)
     good = data[start:]
+    asked = ceremonies.request_options(SITE, [])
+    used = authenticator.use(json.loads(asked.json))
+    accepted = []
     for key in (good, *map(cbor2.dumps, KEYS), b"", b"\xff" * 40):
         for kind in FORMATS:
             for statement in STATEMENTS:
                 odd = {"fmt": kind, "attStmt": statement, "authData": data[:start] + key}
                 text = json.dumps(replaced(answer, ("response", "attestationObject"), encode(cbor2.dumps(odd))))
                 with suppress(PasskeyRefused):
-                    ceremonies.verify_new(SITE, challenge, text)
+                    public_key = ceremonies.verify_new(SITE, challenge, text).public_key
+                    accepted.append((public_key == good, kind))
+                    if public_key != good:  # a key of a kind we know, that signs nothing
+                        with pytest.raises(PasskeyRefused):
+                            ceremonies.verify(SITE, asked.challenge, used, public_key, 0)
+    assert accepted[0] == (True, "none")
+    assert {kind for _, kind in accepted} == {"none"}
 
 
 def test_a_passkey_for_another_site_challenge_or_purpose_is_refused(authenticator: Authenticator) -> None:

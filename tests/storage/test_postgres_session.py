@@ -56,6 +56,16 @@ async def test_values_come_back_as_they_were_sent(session: Session) -> None:
     assert {type(value) for value in row} == {str, int, bytes, type(None)}
 
 
+async def test_text_is_utf8_whatever_url_and_environment_say(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    for option in ("", "&client_encoding=LATIN1"):
+        session = await Session.open(Target(postgres_server.url() + option, "vault"))
+        assert await ask(session, "SELECT :text::text, length(:text)", text="ü\U0001f511") == ("ü\U0001f511", 2)
+        await session.close()
+
+
 async def test_statements_are_prepared_once_for_each_kind_of_value(session: Session) -> None:
     for number in range(5):
         assert await ask(session, "SELECT 41 + :number", number=number) == (41 + number,)

@@ -113,7 +113,7 @@ class Target:
             self._parameters.update(sslmode="verify-full", sslrootcert="system")
             if given.get("sslmode") is not None:
                 del self._parameters["sslrootcert"]
-        self._parameters.update(given)
+        self._parameters.update(given, client_encoding="UTF8")  # whatever URL or environment say: we send nothing else
 
     async def connect(self) -> Connection:
         """A new session. psycopg's errors; `SchemaError` for a server that is too old or not in UTF-8."""

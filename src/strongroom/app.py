@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TextIO
 
 from strongroom.access import providers, sandbox, subscriptions
 from strongroom.access import usage as access_usage
@@ -26,12 +26,14 @@ from strongroom.portal.area import PREFIX as PORTAL
 from strongroom.portal.area import Portal
 from strongroom.portal.mail import MailQueue
 from strongroom.server import peer
+from strongroom.server.asgi import Application as Pages
+from strongroom.server.asgi import Receive, Scope, Send
 from strongroom.server.client_address import TrustedProxies
 from strongroom.server.clock import SECOND, Clock, SystemClock
 from strongroom.server.cors import CrossOrigin
 from strongroom.server.db import Store, Unavailable
 from strongroom.server.db.open import open_store
-from strongroom.server.door import Authenticate, Door, Receive, Route, Scope, Send, routes
+from strongroom.server.door import Authenticate, Door, Route, routes
 from strongroom.server.ids import to_text
 from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.server.passphrases import PassphraseHasher
@@ -59,8 +61,6 @@ STORE_USAGE_SECONDS = 10
 FIRST_PRUNE_SECONDS = 30
 WARM_PORTAL_SECONDS = 1
 PORTAL_HASHING_QUEUE = 16
-
-Pages: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _logger = logging.getLogger(LOGGER)
 

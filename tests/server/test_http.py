@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from strongroom.app import Application
-from strongroom.server import http
-from strongroom.server.http import MAX_HEAD_BYTES, Protocol, Server, bind
+from strongroom.server import http_connection
+from strongroom.server.http import Server, bind
+from strongroom.server.http_connection import MAX_HEAD_BYTES, Connection
 from strongroom.server.settings import load
 
 pytestmark = pytest.mark.anyio
@@ -161,14 +162,14 @@ async def test_an_answer_that_nobody_takes_ends_the_connection(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = asyncio.Event()
-    connection_lost = Protocol.connection_lost
+    connection_lost = Connection.connection_lost
 
-    def noted(protocol: Protocol, error: Exception | None) -> None:
-        connection_lost(protocol, error)
+    def noted(connection: Connection, error: Exception | None) -> None:
+        connection_lost(connection, error)
         lost.set()
 
-    monkeypatch.setattr(http, "STALL_SECONDS", 0.3)
-    monkeypatch.setattr(Protocol, "connection_lost", noted)
+    monkeypatch.setattr(http_connection, "STALL_SECONDS", 0.3)
+    monkeypatch.setattr(Connection, "connection_lost", noted)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         client.connect(address)
@@ -180,7 +181,7 @@ async def test_an_answer_that_nobody_takes_ends_the_connection(
 async def test_an_answer_that_is_taken_slowly_arrives(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "STALL_SECONDS", 0.3)
+    monkeypatch.setattr(http_connection, "STALL_SECONDS", 0.3)
     reader, writer = await asyncio.open_connection(*address, limit=1024)
     writer.write(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     taken = b""

@@ -34,13 +34,12 @@ def decode_padded(text: str, mode: Mode = Mode.STRICT) -> bytes | None:
 
 def decode_standard(text: str | bytes) -> bytes | None:
     """The bytes, or None unless `text` is their Base64 with `+`, `/` and padding, as PEM and YAML have it."""
-    raw = text.encode("ascii", "replace") if isinstance(text, str) else text
     try:
-        data = binascii.a2b_base64(raw, strict_mode=True)
-    except (binascii.Error, ValueError):
+        data = pybase64.b64decode(text, validate=True)
+    except ValueError:
         return None
     # Comparing with our own encoding refuses spare bits, so one text stands for one value.
-    return data if binascii.b2a_base64(data, newline=False) == raw else None
+    return data if pybase64.b64encode_as_string(data) == (text if isinstance(text, str) else text.decode()) else None
 
 
 def encode_unpadded(data: bytes) -> str:

@@ -23,7 +23,6 @@ _PEM: Final = re.compile(
     r"\s*-----BEGIN PUBLIC KEY-----(?:\r\n|\n)((?:[A-Za-z0-9+/]+={0,2}(?:\r\n|\n))+)-----END PUBLIC KEY-----\s*",
     re.ASCII,
 )
-_SPACE: Final = re.compile(r"[\r\n]+")
 # RFC 3279 2.3.1 with exactly these lengths is the only DER of a 4096-bit key with exponent 65537, so comparing the
 # bytes around the modulus is the whole check that the encoding is canonical.
 _SPKI_HEAD: Final = bytes.fromhex("30820222300d06092a864886f70d01010105000382020f003082020a0282020100")
@@ -58,7 +57,7 @@ class PublicKey:
         MalformedKey unless the content is the canonical SPKI of an RSA key of exactly 4096 bits, odd, exponent 65537.
         """
         match = _PEM.fullmatch(pem) if len(pem) <= PEM_LIMIT else None
-        spki = decode_standard(_SPACE.sub("", match[1])) if match is not None else None
+        spki = decode_standard(match[1].replace("\r", "").replace("\n", "")) if match is not None else None
         if spki is None:
             raise MalformedKey
         _check_spki(spki)
@@ -105,9 +104,12 @@ class PublicKey:
     def load(self) -> "RSAPublicKey":
         """The key as an object of the cryptography library, loaded once."""
         if self._loaded is None:
-            from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
+            from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+            from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-            self._loaded = RSAPublicNumbers(65537, self.modulus).public_key()
+            loaded = load_der_public_key(self.spki)
+            assert isinstance(loaded, RSAPublicKey)  # the SPKI was checked byte by byte
+            self._loaded = loaded
         return self._loaded
 
     def display(self, account: str) -> Fingerprints:
@@ -132,6 +134,7 @@ class PublicKey:
         return f"PublicKey({self.fingerprint})"
 
 
+@cache
 def oaep() -> "OAEP":
     """RSA-OAEP with SHA-1, MGF1 with SHA-1, empty label: what every port reads. OAEP needs no collision resistance."""
     from cryptography.hazmat.primitives import hashes

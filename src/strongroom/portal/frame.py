@@ -19,9 +19,9 @@ from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.refusals import Absent, Forbidden
 from strongroom.portal.security_headers import HEADERS
 from strongroom.portal.sessions import Session
+from strongroom.server.asgi import Receive, Scope, Send
 from strongroom.server.clock import SECOND
 from strongroom.server.db import Unavailable
-from strongroom.server.door import Receive, Scope, Send
 from strongroom.server.ids import from_text
 from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.wire.refusal import Refused

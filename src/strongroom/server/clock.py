@@ -23,7 +23,9 @@ class SystemClock:
         self._latest = 0
 
     def now(self) -> int:
-        self._latest = max(self._latest, time.time_ns() // 1_000_000)
+        now = time.time_ns() // 1_000_000
+        if now > self._latest:
+            self._latest = now
         return self._latest
 
 

@@ -1,11 +1,6 @@
 """Cross-origin requests: browsers on the listed origins, such as a portal that runs apart, may call the API."""
 
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
-
-from strongroom.server.door import Headers, Message, Receive, Scope, Send
-
-Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+from strongroom.server.asgi import Application, Headers, Message, Receive, Scope, Send
 
 _METHODS = b"GET, POST, DELETE"
 _REQUEST_HEADERS = b"Accept, Authorization, Content-Type, If-None-Match, Service-Subscription-Key, X-Request-Id"

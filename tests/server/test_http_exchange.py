@@ -1,0 +1,225 @@
+"""What an application sends, as bytes on the wire: heads, lengths, chunks, the end of connections."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from strongroom.server.asgi import ARRIVED, Receive, Scope, Send
+from strongroom.server.http import Server, bind
+from strongroom.server.settings import load
+
+pytestmark = pytest.mark.anyio
+Ask: TypeAlias = Callable[..., Awaitable[bytes]]
+GET = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+class Scripted:
+    """An application that does what the test says; nothing to start and nothing to end."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[Scope, Receive, Send], Awaitable[None]]
+        self.failures: list[Exception] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await receive()
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        try:
+            await self.answer(scope, receive, send)
+        except Exception as failure:
+            self.failures.append(failure)
+            raise
+
+    def says(self, status: int, *bodies: bytes, **headers: str) -> None:
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            lines = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
+            await send({"type": "http.response.start", "status": status, "headers": lines})
+            for number, body in enumerate(bodies, 1):
+                await send({"type": "http.response.body", "body": body, "more_body": number < len(bodies)})
+
+        self.answer = answer
+
+
+@pytest.fixture
+async def scripted(tmp_path: Path) -> AsyncIterator[tuple[Scripted, Ask]]:
+    listener = bind("127.0.0.1", 0)
+    address = listener.getsockname()
+    application = Scripted()
+    listening = asyncio.Event()
+    settings = load({}, {"data": str(tmp_path)})
+    server = Server(application, settings, listening.set)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the signals are pytest's
+    task = asyncio.create_task(server.serve([listener]))
+    await asyncio.wait_for(listening.wait(), 20)
+
+    async def ask(*parts: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection(*address)
+        try:
+            for part in parts:
+                writer.write(part)
+                await asyncio.sleep(0.02)
+            return await asyncio.wait_for(reader.read(-1), 5)
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    yield application, ask
+    server.should_exit = True
+    await asyncio.wait_for(task, 20)
+    listener.close()
+
+
+async def test_head_and_body_are_as_the_application_said(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    application.says(201, b"{}", content_length="2", X_Test="1")
+    answer = await ask(GET)
+    assert answer.startswith(b"HTTP/1.1 201 Created\r\ndate: ")
+    assert answer.endswith(b"content-length: 2\r\nx-test: 1\r\nconnection: close\r\n\r\n{}")
+
+
+async def test_a_body_without_a_length_goes_in_chunks(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    application.says(200, b"one", b"", b"three", X_Test="1")
+    assert (await ask(GET)).endswith(b"transfer-encoding: chunked\r\n\r\n3\r\none\r\n5\r\nthree\r\n0\r\n\r\n")
+
+
+async def test_a_long_body_arrives_whole(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    body = bytes(range(256)) * 4096
+    application.says(200, body[:70_000], body[70_000:], content_length=str(len(body)))
+    assert (await ask(GET)).partition(b"\r\n\r\n")[2] == body
+
+
+@pytest.mark.parametrize("status", [204, 304])
+async def test_an_answer_without_a_body_has_neither_length_nor_chunks(
+    scripted: tuple[Scripted, Ask], status: int
+) -> None:
+    application, ask = scripted
+    application.says(status, b"")
+    head, _, body = (await ask(GET)).partition(b"\r\n\r\n")
+    assert body == b""
+    assert b"chunked" not in head
+    assert b"content-length" not in head
+
+
+async def test_head_is_answered_without_the_body(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    application.says(200, b"body", content_length="4")
+    answer = await ask(GET.replace(b"GET", b"HEAD"))
+    assert b"content-length: 4\r\n" in answer
+    assert answer.endswith(b"\r\n\r\n")
+
+
+async def test_the_application_can_end_the_connection(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    application.says(200, b"", content_length="0", Connection="x, Close")
+    answer = await ask(GET.replace(b"Connection: close\r\n", b"") * 2)
+    assert answer.count(b"HTTP/1.1") == 1
+    assert answer.count(b"onnection: ") == 1
+
+
+async def test_http_1_0_is_answered_and_closed(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    application.says(200, b"1", content_length="1")
+    assert (await ask(b"GET / HTTP/1.0\r\n\r\n")).endswith(b"connection: close\r\n\r\n1")
+
+
+async def test_requests_that_come_together_are_answered_in_their_order(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.05 if scope["path"] == "/1" else 0)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": scope["raw_path"]})
+
+    application.answer = answer
+    last = GET.replace(b"GET /", b"GET /3")
+    answers = await ask(b"GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n" + last)
+    assert [part[-2:] for part in answers.split(b"HTTP/1.1 200 OK")[1:]] == [b"/1", b"/2", b"/3"]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "headers"),
+    [
+        ((b"",), {"x": "a\r\nset-cookie: b"}),
+        ((b"",), {"x y": "1"}),
+        ((b"too long",), {"content_length": "2"}),
+        ((b"short",), {"content_length": "9"}),
+    ],
+)
+async def test_a_wrong_answer_ends_the_connection(
+    scripted: tuple[Scripted, Ask], bodies: tuple[bytes, ...], headers: dict[str, str]
+) -> None:
+    application, ask = scripted
+    application.says(200, *bodies, **headers)
+    answer = await ask(GET)
+    assert b"set-cookie" not in answer
+    assert b"too long" not in answer
+    assert [type(failure) for failure in application.failures] == [RuntimeError]
+
+
+async def test_messages_out_of_order_are_refused(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        with pytest.raises(RuntimeError):
+            await send({"type": "http.response.body", "body": b""})
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        with pytest.raises(RuntimeError):
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body"})
+        with pytest.raises(RuntimeError):
+            await send({"type": "http.response.body"})
+
+    application.answer = answer
+    assert (await ask(GET)).startswith(b"HTTP/1.1 200 OK")
+    assert application.failures == []
+
+
+POST = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\n"
+
+
+async def test_a_body_that_is_there_need_not_be_received(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    seen: list[Any] = []
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(scope[ARRIVED]())
+        if seen[0] is None:
+            more = True
+            while more:
+                message = await receive()
+                seen.append(message["body"])
+                more = message["more_body"]
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+        seen.append((await receive())["type"])
+
+    application.answer = answer
+    await ask(POST + b"\r\nbody")
+    assert seen == [b"body", "http.disconnect"]
+    seen.clear()
+    await ask(POST + b"\r\nbo", b"dy")
+    assert seen == [None, b"bo", b"dy", "http.disconnect"]
+
+
+async def test_who_waits_to_be_told_to_go_on_is_told(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        assert scope[ARRIVED]() is None
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    application.answer = answer
+    answered = await ask(POST + b"Expect: 100-continue\r\n\r\n", b"body")
+    assert answered.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")

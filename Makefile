@@ -48,10 +48,10 @@ torture: $(VENV)/.dev     ## Kill the service and PostgreSQL under load, again a
 failover: $(VENV)/.dev    ## Kill a PostgreSQL primary under load and promote its standby
 	$(BIN)/python -m tests.torture.failover
 
-bench: $(VENV)/.dev       ## Ratios to the floor, on both engines, in a few minutes; see docs/performance.md
+bench: $(VENV)/.dev       ## Ratios to the floor, on both engines, in five minutes; see docs/performance.md
 	$(BIN)/python -m bench
 
-bench-full: $(VENV)/.dev  ## The same with one million users and more rounds: hours, and 20 GB of disk
+bench-full: $(VENV)/.dev  ## The same with one million users and more rounds: half an hour, and 16 GB of disk
 	$(BIN)/python -m bench --full
 
 docs: $(VENV)/.dev        ## Write the generated pages: api.md, settings.md, refusals.md

@@ -16,7 +16,7 @@ def _questions(rounds: int, full: bool) -> dict[str, Callable[[], Rows]]:
     return {
         "endpoints": lambda: endpoints.run(rounds),
         "workers": lambda: workers.run(ROUNDS if full else 2),
-        "users": lambda: users.run(ROUNDS if full else 3, full=full),
+        "users": lambda: users.run(ROUNDS if full else users.SHORT_ROUNDS, full=full),
         "startup": lambda: startup.run(30 if full else startup.TIMES),
         "client": lambda: client.run(full=full),
     }
@@ -34,8 +34,9 @@ def main() -> int:
     rows: Rows = []
     for name, run in _questions(rounds, given.full).items():
         if not given.question or name in given.question:
-            print(f"{name} ...", file=sys.stderr, flush=True)
+            begun = time.monotonic()
             rows += run()
+            print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
     about["stolen_seconds"] = round(machine.stolen_seconds() - stolen, 2)
     about["seconds"] = round(time.monotonic() - started, 1)
     print(report.table(rows))

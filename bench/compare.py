@@ -11,7 +11,7 @@ from bench.requests import Plan, check, shape
 
 ROUNDS = 7
 SECONDS = 1.0
-WARM_UP_SECONDS = 0.3
+WARM_UP_SECONDS = 0.2
 _DRAIN_SECONDS = 0.1
 _MOST_VOID = 2
 

@@ -11,7 +11,7 @@ from typing import Any
 from bench import processes
 from bench.endpoints import verdict
 
-TIMES = 10
+TIMES = 6
 LISTENING_MS = 450
 VERSION_MS = 60
 MEBIBYTES = 80

@@ -14,6 +14,6 @@ export { explain } from "./strongroom/inspect.js";
 export { DataEncryptionKey, KeyEncryptionKey, PasswordDerivedKey } from "./strongroom/keys.js";
 export { accountTag, canonicalRealm, canonicalUsername, realmTag } from "./strongroom/names.js";
 export { PrivateKey, PublicKey } from "./strongroom/rsa.js";
-export { ProtocolViolation, Refused, Service } from "./strongroom/service.js";
+export { ProtocolViolation, Refused, Service, Unreachable } from "./strongroom/service.js";
 export { openVaultSession } from "./strongroom/session.js";
 export { casefold, isAssigned } from "./strongroom/unicode14.js";

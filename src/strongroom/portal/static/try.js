@@ -1,6 +1,8 @@
 // Try it: the whole encrypted journey in this page, and every request as it went out.
 
-import { CryptoError, derivation, ProtocolViolation, Refused, register, Service, unlock } from "./strongroom.js";
+import {
+  CryptoError, derivation, ProtocolViolation, Refused, register, Service, unlock, Unreachable,
+} from "./strongroom.js";
 
 const SHOWN = 96;
 const at = (id) => document.getElementById(id);
@@ -20,7 +22,7 @@ const shortened = (text) =>
 /** A body as indented JSON, long strings cut and secrets that open something without further proof masked. */
 function shown(body) {
   const masked = (key, text) =>
-    /^(token_value|admission_token|vault_api_admission_token|session_authentication_string)$/.test(key)
+    /^(token_value|admission_token|vault_api_admission_token|session_authentication_string|passphrase)$/.test(key)
       ? `${text.slice(0, 8)}…`
       : shortened(text);
   return JSON.stringify(body, (key, value) => (typeof value === "string" ? masked(key, value) : value), 2);
@@ -67,9 +69,10 @@ function fail(error) {
 }
 
 function message(error) {
+  if (error instanceof Unreachable) return new Error("The service could not be reached.");
   const known = error instanceof CryptoError || error instanceof ProtocolViolation || error instanceof Refused;
-  // What a network stack says is of no use to anybody: no answer came.
-  return known ? error : new Error("The service could not be reached.");
+  // A missing part, a number for a text: whatever the code stumbled over came from the service.
+  return known ? error : new Error("What the service answered is not what the protocol says.");
 }
 
 function complain(id, text) {

@@ -19,6 +19,14 @@ export class ProtocolViolation extends Error {
   }
 }
 
+/** No answer came, or a redirect, which is never followed. */
+export class Unreachable extends Error {
+  constructor() {
+    super("the service could not be reached");
+    this.name = "Unreachable";
+  }
+}
+
 export class Service {
   #subscriptionKey;
 
@@ -35,7 +43,7 @@ export class Service {
     if (authorization !== undefined) headers.Authorization = authorization;
     if (body !== undefined) headers["Content-Type"] = "application/json";
     const started = performance.now();
-    const answer = await fetch(this.baseUrl + path, {
+    const { ok, status, text } = await fetched(this.baseUrl + path, {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -44,12 +52,21 @@ export class Service {
       redirect: "error",
       cache: "no-store",
     });
-    const text = await answer.text();
     const received = parsed(text);
     const milliseconds = Math.round(performance.now() - started);
-    this.observe({ method, path, status: answer.status, milliseconds, sent: body ?? null, received });
-    if (!answer.ok) throw new Refused(answer.status, received);
+    this.observe({ method, path, status, milliseconds, sent: body ?? null, received });
+    if (!ok) throw new Refused(status, received);
     return received;
+  }
+}
+
+async function fetched(url, given) {
+  try {
+    const answer = await fetch(url, given);
+    return { ok: answer.ok, status: answer.status, text: await answer.text() };
+  } catch {
+    // What a network stack says is of no use to anybody.
+    throw new Unreachable();
   }
 }
 

@@ -57,7 +57,9 @@ async def issue(tx: Transaction, provider_id: bytes, email: str, role: Role, inv
         now=now,
         expires_at=now + LIFETIME,
     )
-    await audit.record(tx, provider_id, "member_invited", now, actor_id=invited_by, object_id=row, detail=role)
+    await audit.record(
+        tx, provider_id, "member_invited", now, actor_id=invited_by, object_id=row, detail=f"{email} as {role}"
+    )
     return link
 
 

@@ -72,16 +72,17 @@ class MailQueue:
         sealed = seal(self._secret, "mail", row, msgspec.json.encode(message))
         await tx.put(INSERT, id=row, sealed_message=sealed, now=now)
 
-    async def write_unless_flooded(self, work: Work[None]) -> None:
-        """Run work that puts a message down; where a limit refuses it, nothing of it happens and nobody is told.
+    async def write_unless_flooded(self, work: Work[None]) -> bool:
+        """Run work that puts a message down; false where a limit refuses it, and then nothing of it happens.
 
-        The caller says the same in both cases: how much mail an address has had is its owner's business.
+        To a stranger the caller says the same in both cases: how much mail an address has had is its owner's business.
         """
         try:
             await self._store.write(work)
         except TooMany:
-            return
+            return False
         self.wake()
+        return True
 
     def wake(self) -> None:
         """Send soon. Called once the transaction has been committed."""

@@ -68,6 +68,19 @@ def change_email(to: str, url: str) -> Message:
     )
 
 
+def address_wanted(to: str, url: str) -> Message:
+    """To an address with an account, when somebody asked to use it for another one."""
+    return compose(
+        to,
+        "This address has a Strongroom account",
+        "Somebody asked to use this address for another account at the Strongroom developer portal. It has an account "
+        "already, so nothing was changed.",
+        "If it was you, delete this account first, or use another address. If not, there is nothing to do.",
+        button="Look at the account",
+        url=url,
+    )
+
+
 def security_notice(to: str, what: str, url: str) -> Message:
     """`what` is a whole sentence about something that happened to the account."""
     return compose(

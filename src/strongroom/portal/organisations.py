@@ -74,13 +74,12 @@ class Member:
 
 
 async def found(tx: Transaction, provider_id: bytes, developer_id: bytes, now: int) -> None:
-    """The first owner of a provider that is about to be made; `TooManyOrganisations`."""
+    """The first owner of a provider that is about to be made, and noted then; `TooManyOrganisations`."""
     await add(tx, provider_id, developer_id, "owner", now)
     row = await tx.one(COUNT_OWNED, developer_id=developer_id)
     assert row is not None
     if row[0] > MAX_OWNED:
         raise TooManyOrganisations
-    await audit.record(tx, provider_id, "organisation_created", now, actor_id=developer_id)
 
 
 async def members_of(tx: Transaction, provider_id: bytes) -> list[Member]:
@@ -152,6 +151,15 @@ async def take_turns(tx: Transaction, developer_id: bytes) -> None:
     """Wait for whoever changes a role in an organisation of this developer, and make others wait."""
     for membership in await list_of(tx, developer_id):
         await tx.put(TAKE_TURN, provider_id=membership.provider_id)
+
+
+async def leave_all(tx: Transaction, developer_id: bytes, now: int) -> None:
+    """Leave every organisation with the account, in the transaction that deletes it."""
+    for membership in await list_of(tx, developer_id):
+        await tx.put(REMOVE, provider_id=membership.provider_id, developer_id=developer_id)
+        await tx.put(END_INVITATIONS, provider_id=membership.provider_id, developer_id=developer_id)
+        detail = "with the account"
+        await _note(tx, membership.provider_id, "member_left", now, developer_id, developer_id, detail)
 
 
 async def owned_alone(tx: Transaction, developer_id: bytes) -> list[bytes]:

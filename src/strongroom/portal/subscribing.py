@@ -50,7 +50,7 @@ async def subscribe(
         approved=not product.approval,
         expires_at=None if product.lifetime_days is None else now + product.lifetime_days * DAY,
     )
-    detail = f"{name}: {product.id}, terms accepted"
+    detail = f"{name}: {product.id}{', terms accepted' if product.terms else ''}"
     await _note(tx, "subscription_created", provider_id, new.id, actor_id, now, detail)
     return new
 

@@ -56,7 +56,7 @@ async def test_a_taken_address_is_not_told_and_not_taken_over(site: "Site") -> N
     await browser.get("/account")
     await browser.send("/account/email", email=NEW_EMAIL, password=PASSWORD)
     assert "We sent a link" in browser.text
-    assert (await site.mails(NEW_EMAIL))[-1]["Subject"] == "You already have a Strongroom account"
+    assert (await site.mails(NEW_EMAIL))[-1]["Subject"] == "This address has a Strongroom account"
 
 
 async def test_an_address_that_was_taken_meanwhile_stays_whose_it_is(site: "Site") -> None:

@@ -100,7 +100,12 @@ async def test_an_organisation_keeps_an_owner(site: Any) -> None:
     assert ada.path == "/"
     assert (await ada.get(base)).status_code == 404
     await bob.get(f"{base}/activity")
-    for act in ("member invited", "member joined", "role changed", "member left"):
+    for act in (
+        "Somebody invited",
+        "Bob (bob@example.com) joined",
+        "Role of Ada (ada@example.com) changed",
+        "Ada (ada@example.com) left",
+    ):
         assert act in bob.text
 
 
@@ -112,3 +117,17 @@ async def test_who_is_removed_is_out_at_once(site: Any) -> None:
     await ada.get(f"{base}/people")
     await ada.send(path_of(ada, "/remove"))
     assert (await bob.get(base)).status_code == 404
+
+
+async def test_an_invitation_that_was_not_sent_is_not_announced(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    await ada.get(f"{base}/people")
+    for _ in range(3):
+        answer = await ada.send(f"{base}/people/invite", email=BOB, role="member")
+        assert "on its way" in answer.text
+    answer = await ada.send(f"{base}/people/invite", email=BOB, role="member")
+    assert answer.status_code == 422
+    assert "Try again later" in answer.text
+    assert "on its way" not in answer.text
+    assert len(await site.mails(BOB)) == 3

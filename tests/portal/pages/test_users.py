@@ -60,8 +60,8 @@ async def test_users_are_shown_found_and_suspended(site: Any) -> None:
     assert (await browser.post(f"{base}/users/vault/{user}/suspend")).status_code == 404
     assert (await browser.post(f"{base}/users/keystore/{user}/delete")).status_code == 404
     await browser.get(f"{base}/activity")
-    assert "user suspended" in browser.text
-    assert "user resumed" not in browser.text
+    assert f"User {user} suspended" in browser.text
+    assert " resumed" not in browser.text
 
 
 async def test_a_portal_that_runs_apart_says_so(site: Any) -> None:

@@ -6,7 +6,7 @@ from strongroom.access import providers
 from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
-from strongroom.server import audit
+from strongroom.server import audit, tokens
 from strongroom.server.db import Store, Transaction
 from strongroom.server.ids import to_text
 from strongroom.server.settings import seconds
@@ -29,7 +29,7 @@ def create(provider: str, name: str, data: str | None, as_json: bool) -> None:
         async def make(tx: Transaction) -> str:
             owner = await provider_id(tx, provider)
             made = await providers.create_key(tx, owner, name, now)
-            await audit.record(tx, owner, "api_key_created", now, detail=name)
+            await audit.record(tx, owner, "api_key_created", now, detail=f"{name} ({tokens.hint(made)})")
             return made
 
         return await store.write(make)

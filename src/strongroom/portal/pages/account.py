@@ -53,7 +53,7 @@ async def ask_for_email(visit: Visit) -> Response:
         await signing_in.require_unchanged(tx, developer)
         link = await links.issue(tx, "change_email", developer.id, email, visit.now)
         if await developers.find(tx, email) is not None:
-            message = messages.already_signed_up(email, portal.url("/sign-in"))
+            message = messages.address_wanted(email, portal.url("/account"))
         else:
             message = messages.change_email(email, portal.url(f"/account/email/{link}"))
         await portal.mail.put(tx, message, visit.now)
@@ -107,6 +107,7 @@ async def delete_unless_needed(tx: Transaction, developer_id: bytes, now: int) -
     await organisations.take_turns(tx, developer_id)
     if await organisations.owned_alone(tx, developer_id):
         return False
+    await organisations.leave_all(tx, developer_id, now)
     await developers.delete(tx, developer_id, now)
     return True
 

@@ -2,8 +2,7 @@
 
 from starlette.responses import Response
 
-from strongroom.portal import developers
-from strongroom.portal.developers import called
+from strongroom.portal.activity import SENTENCES, Names, names_in_access, names_of_people
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.operator import ACTIONS as OPERATOR_ACTIONS
 from strongroom.portal.pages.organisation import provider_of
@@ -15,28 +14,40 @@ SHOWN = 100
 
 async def show(visit: Visit) -> Response:
     """The newest hundred acts: keys are noted in the access database, roles in the portal's own."""
-    portal, provider = visit.portal, await provider_of(visit)
+    portal, provider, now = visit.portal, await provider_of(visit), visit.now
     events = [
         *await portal.store.read(lambda tx: audit.list_of(tx, provider.id, SHOWN)),
         *await portal.access.read(lambda tx: audit.list_of(tx, provider.id, SHOWN)),
     ]
     events.sort(key=lambda event: (event.at, event.id), reverse=True)
     newest = events[:SHOWN]
-    people: dict[bytes, str] = {}
-    for developer_id in {event.actor_id for event in newest if event.actor_id and event.action not in OPERATOR_ACTIONS}:
-        found = await portal.store.read(lambda tx, row=developer_id: developers.read(tx, row))  # type: ignore[misc]  # bound early
-        people[developer_id] = "somebody whose account is gone" if found is None else called(found.name, found.email)
+    people = {event.actor_id for event in newest if event.actor_id and not _is_operators(event)}
+    people |= {event.object_id for event in newest if event.object_id and _is_about_a_person(event)}
+    names = Names(
+        await portal.access.read(lambda tx: names_in_access(tx, provider.id))
+        | await portal.store.read(lambda tx: names_of_people(tx, provider.id, people, now))
+    )
     return visit.page(
-        "organisation/activity.html", provider=provider, events=[(event, _actor(event, people)) for event in newest]
+        "organisation/activity.html",
+        provider=provider,
+        events=[(event, _actor(event, names), names.sentence(event)) for event in newest],
     )
 
 
-def _actor(event: AuditEvent, people: dict[bytes, str]) -> str:
+def _is_about_a_person(event: AuditEvent) -> bool:
+    return event.action in SENTENCES and SENTENCES[event.action][1] == "person"
+
+
+def _is_operators(event: AuditEvent) -> bool:
     # Who operates the service is no business of the organisation. Told by the act, which nobody else can do: the detail
     # may be a name that a member chose.
-    if event.actor_id is None or event.action in OPERATOR_ACTIONS:
-        return "the operator"
-    return people[event.actor_id]
+    return event.actor_id is None or event.action in OPERATOR_ACTIONS
+
+
+def _actor(event: AuditEvent, names: Names) -> str:
+    if event.actor_id is None or _is_operators(event):
+        return "The operator"
+    return names.person(event.actor_id)
 
 
 PAGES = (Page("GET", "/organisations/{organisation}/activity", Needs.member, show),)

@@ -8,7 +8,7 @@ from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error, provider_of
 from strongroom.portal.pages.subscriptions import detail_of, path_of
 from strongroom.portal.refusals import Absent
-from strongroom.server import audit
+from strongroom.server import audit, tokens
 from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text, to_text
 
@@ -60,7 +60,7 @@ async def create_api_key(visit: Visit) -> Response:
 
     async def work(tx: Transaction) -> str:
         key = await providers.create_key(tx, provider_id, name, now)
-        await audit.record(tx, provider_id, "api_key_created", now, actor_id=who.developer_id, detail=name)
+        await audit.record(tx, provider_id, "api_key_created", now, actor_id=who.developer_id, detail=_named(name, key))
         return key
 
     if error is None:
@@ -99,7 +99,7 @@ async def revoke_api_key(visit: Visit) -> Response:
     async def work(tx: Transaction) -> bool:
         if not await providers.revoke_key(tx, provider_id, key_id, now + subscribing.GRACES[grace]):
             return False
-        detail = f"goes on for: {grace}"
+        detail = f"works for another {grace}" if subscribing.GRACES[grace] else "at once"
         await audit.record(
             tx, provider_id, "api_key_revoked", now, actor_id=who.developer_id, object_id=key_id, detail=detail
         )
@@ -108,6 +108,10 @@ async def revoke_api_key(visit: Visit) -> Response:
     done = await visit.portal.access.write(work)
     notice = "api_key_revoked" if done else "nothing_changed"
     return visit.redirect(f"/organisations/{visit.path('organisation')}/api-keys", notice)
+
+
+def _named(name: str, key: str) -> str:
+    return f"{name} ({tokens.hint(key)})"
 
 
 async def _take(visit: Visit, subject_id: bytes) -> dict[str, str] | None:

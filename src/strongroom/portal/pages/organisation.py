@@ -8,7 +8,9 @@ from strongroom.portal import organisations
 from strongroom.portal.organisations import MAX_NAME, MAX_OWNED, TooManyOrganisations
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.refusals import Absent
+from strongroom.server import audit
 from strongroom.server.clock import DAY
+from strongroom.server.db import Transaction
 from strongroom.server.ids import new_row_id, to_text
 
 
@@ -42,10 +44,15 @@ async def create(visit: Visit) -> Response:
     name = visit.form.text("name")
     provider_id = new_row_id(now)
     error = name_error(name)
+
+    async def make(tx: Transaction) -> None:
+        await providers.create(tx, name, now, provider_id=provider_id)
+        await audit.record(tx, provider_id, "organisation_created", now, actor_id=developer_id, detail=name)
+
     if error is None:
         try:
             await portal.store.write(lambda tx: organisations.found(tx, provider_id, developer_id, now))
-            await portal.access.write(lambda tx: providers.create(tx, name, now, provider_id=provider_id))
+            await portal.access.write(make)
         except TooManyOrganisations:
             error = f"You own {MAX_OWNED} organisations already."
         except providers.NameTaken:

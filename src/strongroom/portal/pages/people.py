@@ -37,7 +37,9 @@ async def invite(visit: Visit) -> Response:
         url = portal.url(f"/invitations/{link}")
         await portal.mail.put(tx, messages.invitation(email, provider.name, called(who.name, who.email), url), now)
 
-    await portal.mail.write_unless_flooded(work)
+    # The list on this page tells whether there is an invitation, so the notice has to be true as well.
+    if not await portal.mail.write_unless_flooded(work):
+        return await _page(visit, {"email": "This address had several messages within the hour. Try again later."})
     return visit.redirect(_path(visit), "invited")
 
 

@@ -1,0 +1,98 @@
+"""The activity of an organisation says of each change which key, subscription or colleague it was."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+
+from strongroom.server import audit
+from strongroom.server.ids import from_text
+
+pytestmark = pytest.mark.anyio
+
+BOB = "bob@example.com"
+PASSWORD = "plain words for a portal"
+
+
+async def lines(browser: Any, base: str) -> list[tuple[str, ...]]:
+    """Who, what and detail of each line, newest first."""
+    await browser.get(f"{base}/activity")
+    rows = re.findall(r"<tr>(<td.*?)</tr>", browser.text)
+    return [
+        tuple(html.unescape(re.sub("<[^>]+>", "", cell)) for cell in re.findall("<td.*?</td>", row)) for row in rows
+    ]
+
+
+async def organisation(browser: Any) -> str:
+    await browser.get("/organisations/new")
+    await browser.send("/organisations/new", name="Acme")
+    path: str = browser.path
+    return path
+
+
+async def test_every_line_names_its_object(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    await ada.get(f"{base}/subscribe/sandbox")
+    await ada.send(f"{base}/subscribe/sandbox", name="app", terms="yes")
+    subscription = ada.path.partition("/keys/")[0]
+    await ada.send(f"{subscription}/activate")
+    await ada.get(f"{base}/api-keys")
+    await ada.send(f"{base}/api-keys", name="backend")
+    hint = re.findall(r"srp_\w+", ada.text)[0]
+    hint = f"{hint[:4]}...{hint[-4:]}"
+    await ada.get(f"{base}/api-keys")
+    [revoke] = [action.removeprefix("/portal") for action, _ in ada._forms if action.endswith("/revoke")]
+    await ada.send(revoke, grace="day")
+    await ada.get(f"{base}/people")
+    await ada.send(f"{base}/people/invite", email=BOB, role="member")
+    link = await site.link(BOB)
+    bob = await site.sign_up(BOB, name="Bob")
+    await bob.get(link)
+    await bob.send(link)
+    told = [line[1:] for line in await lines(ada, base)]
+    me = "Ada (ada@example.com)"
+    assert ("Bob (bob@example.com)", "Bob (bob@example.com) joined", "member") in told
+    assert (me, "Somebody invited", f"{BOB} as member") in told
+    assert (me, f"Provider API key “backend” ({hint}) revoked", "works for another day") in told
+    assert (me, "Subscription “app” activated", "") in told
+    assert (me, "Subscription “app” created", "app: sandbox, terms accepted") in told
+    assert told[-1] == (me, "Organisation created", "Acme")
+
+
+async def test_who_deletes_the_account_has_left(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    await ada.get(f"{base}/people")
+    await ada.send(f"{base}/people/invite", email=BOB, role="member")
+    link = await site.link(BOB)
+    bob = await site.sign_up(BOB, name="Bob")
+    await bob.get(link)
+    await bob.send(link)
+    await bob.get("/account/delete")
+    await bob.send("/account/delete", password=PASSWORD)
+    gone = "Somebody whose account is gone"
+    assert (await lines(ada, base))[0][1:] == (gone, f"{gone} left", "with the account")
+
+
+async def test_a_name_that_is_taken_leaves_no_note_of_an_organisation(site: Any) -> None:
+    ada = await site.sign_up()
+    await organisation(ada)
+    await ada.get("/organisations/new")
+    assert (await ada.send("/organisations/new", name="Acme")).status_code == 422
+    for store in (site.portal.store, site.portal.access):
+        notes = await store.read(
+            lambda tx: tx.all("SELECT detail FROM audit_events WHERE action = 'organisation_created'")
+        )
+        assert len(notes) == (store is site.portal.access)
+
+
+async def test_an_act_of_an_unknown_word_is_told_by_it(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    provider_id = from_text(base.rpartition("/")[2])
+    assert provider_id is not None
+    now = site.clock.now()
+    await site.portal.access.write(lambda tx: audit.record(tx, provider_id, "something_new", now, detail="a detail"))
+    assert ("The operator", "Something new", "a detail") in [line[1:] for line in await lines(ada, base)]

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -14,11 +15,14 @@ import pytest
 
 from strongroom.app import Application
 from strongroom.portal.area import PREFIX, Portal
+from strongroom.portal.mail import MailQueue, Message
+from strongroom.portal.mailers import OutboxMailer
 from strongroom.server import passphrases
 from strongroom.server.clock import MovableClock
 from strongroom.server.settings import load
 
 BASE_URL = "http://localhost:8000"
+HTTPS_URL = "https://localhost:8443"
 PASSWORD = "plain words for a portal"
 EMAIL = "ada@example.com"
 OPERATOR = "operator@example.com"
@@ -90,6 +94,8 @@ class Site:
     application: Application
     clock: MovableClock
     outbox: Path
+    sent: list[Path] = field(default_factory=list)
+    """The files of the outbox in the order they were written: their times are too coarse to tell."""
     browsers: list[httpx.AsyncClient] = field(default_factory=list)
 
     @property
@@ -99,33 +105,28 @@ class Site:
 
     def browser(self) -> Browser:
         http = httpx.AsyncClient(
-            transport=httpx.ASGITransport(self.application), base_url=BASE_URL, follow_redirects=True
+            transport=httpx.ASGITransport(self.application), base_url=self.portal.base_url, follow_redirects=True
         )
         self.browsers.append(http)
         return Browser(http)
 
     async def mails(self, to: str = EMAIL) -> list[EmailMessage]:
-        """What was sent to an address, in order, once nothing waits any more."""
+        """What was sent to an address, in order."""
         await self.portal.mail.send_due()
-        for _ in range(500):  # the portal's own task may have taken one on
-            if await self.portal.store.read(lambda tx: tx.one("SELECT id FROM mails")) is None:
-                break
-            await asyncio.sleep(0.01)
-        files = sorted(self.outbox.glob("*.eml"), key=lambda file: file.stat().st_mtime_ns)
-        found = [message_from_bytes(file.read_bytes(), policy=policy.default) for file in files]
+        found = [message_from_bytes(file.read_bytes(), policy=policy.default) for file in self.sent]
         return [mail for mail in found if mail["To"] == to]
 
-    async def link(self, to: str = EMAIL) -> str:
-        """The path of the link in the newest message to an address."""
-        mail = (await self.mails(to))[-1]
-        return link_in(mail)
+    async def link(self, to: str = EMAIL, page: str = "/") -> str:
+        """The path of the newest link that an address was sent, of those to pages that begin so."""
+        links = [link for mail in await self.mails(to) for link in links_in(mail)]
+        return [link for link in links if link.startswith(page)][-1]
 
     async def sign_up(self, email: str = EMAIL, password: str = PASSWORD, name: str = "Ada") -> Browser:
         """A developer with a confirmed account, signed in."""
         browser = self.browser()
         await browser.get("/sign-up")
         await browser.send("/sign-up", email=email, name=name, password=password)
-        link = await self.link(email)
+        link = await self.link(email, "/confirm/")
         await browser.get(link)
         await browser.send(link, password=password)
         assert browser.is_signed_in, browser.text
@@ -138,12 +139,15 @@ class Site:
         return browser
 
 
-def link_in(mail: EmailMessage) -> str:
+def links_in(mail: EmailMessage) -> list[str]:
     body = mail.get_body(("plain",))
     assert body is not None
-    found = re.search(rf"{re.escape(BASE_URL + PREFIX)}(/\S+)", body.get_content())
-    assert found, body.get_content()
-    return found[1]
+    found: list[str] = re.findall(rf"https?://[^/\s]+{re.escape(PREFIX)}(/\S*)", body.get_content())
+    return found
+
+
+def link_in(mail: EmailMessage) -> str:
+    return links_in(mail)[0]
 
 
 @pytest.fixture(name="link_in")
@@ -151,18 +155,59 @@ def _link_in() -> Callable[[EmailMessage], str]:
     return link_in
 
 
+Running = Callable[..., AbstractAsyncContextManager[Site]]
+
+
 @pytest.fixture
-async def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Running:
+    """Run a portal with these settings."""
+
+    async def idle(queue: MailQueue) -> None:
+        await asyncio.Event().wait()
+
+    @asynccontextmanager
+    async def run(public_url: str = BASE_URL, areas: str = "portal") -> AsyncIterator[Site]:
+        given = {"data": str(tmp_path / "data"), "areas": areas, "public_url": public_url, "operators": OPERATOR}
+        clock = MovableClock()
+        application = Application(load({}, {**given, "access_log": "off"}), clock=clock)
+        await application.start(warm=False)
+        made = Site(application, clock, tmp_path / "data" / "outbox")
+        send = OutboxMailer.send
+
+        async def recorded(mailer: OutboxMailer, message: Message) -> None:
+            await send(mailer, message)
+            made.sent += set(made.outbox.glob("*.eml")) - set(made.sent)
+
+        monkeypatch.setattr(OutboxMailer, "send", recorded)
+        try:
+            yield made
+        finally:
+            for http in made.browsers:
+                await http.aclose()
+            await application.close()
+
     # The cheaper of the two costs: what is tested here is who gets in, not how long a hash takes.
     monkeypatch.setattr(passphrases, "cost_class", lambda field: passphrases.CostClass.derived)
-    clock = MovableClock()
-    given = {"data": str(tmp_path / "data"), "areas": "portal", "public_url": BASE_URL, "operators": OPERATOR}
-    application = Application(load({}, {**given, "access_log": "off"}), clock=clock)
-    await application.start(warm=False)
-    made = Site(application, clock, tmp_path / "data" / "outbox")
-    try:
+    # Mail goes out when a test looks for it, and in no other order than that of the acts.
+    monkeypatch.setattr(MailQueue, "run", idle)
+    return run
+
+
+@pytest.fixture
+async def site(running: Running) -> AsyncIterator[Site]:
+    async with running() as made:
         yield made
-    finally:
-        for http in made.browsers:
-            await http.aclose()
-        await application.close()
+
+
+@pytest.fixture
+async def whole_site(running: Running) -> AsyncIterator[Site]:
+    """Beside the portal the areas whose users it shows."""
+    async with running(areas="keystore,vault,portal") as made:
+        yield made
+
+
+@pytest.fixture
+async def https_site(running: Running) -> AsyncIterator[Site]:
+    """Reached over TLS."""
+    async with running(HTTPS_URL) as made:
+        yield made

@@ -138,7 +138,7 @@ async def test_a_reset_does_not_get_around_the_second_step(site: "Site") -> None
     browser = site.browser()
     await browser.get("/reset")
     await browser.send("/reset", email=EMAIL)
-    link = await site.link()
+    link = await site.link(EMAIL, "/reset/")
     await browser.get(link)
     await browser.send(link, password="quite another password")
     other = await site.sign_in(password="quite another password")

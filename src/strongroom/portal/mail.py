@@ -17,7 +17,9 @@ from strongroom.server.secret import ServerSecret
 INSERT = """
 INSERT INTO mails (id, sealed_message, created_at, tries, next_try_at) VALUES (:id, :sealed_message, :now, 0, :now)
 """
-DUE = "SELECT id, sealed_message, tries, next_try_at FROM mails WHERE next_try_at <= :now ORDER BY next_try_at, id LIMIT 20"
+DUE = """
+SELECT id, sealed_message, tries, next_try_at FROM mails WHERE next_try_at <= :now ORDER BY next_try_at, id LIMIT 20
+"""
 # Whoever moves the time of the next try has the message: two processes never send the same one at the same time.
 CLAIM = """
 UPDATE mails SET tries = tries + 1, next_try_at = :later WHERE id = :id AND next_try_at = :next_try_at

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router
 
-from strongroom.portal import cookies, forms, organisations, pages, sessions
+from strongroom.portal import cookies, forms, limits, organisations, pages, sessions
 from strongroom.portal.area import PREFIX, Portal
 from strongroom.portal.emails import canonical_email
 from strongroom.portal.forms import BadForm, Form
@@ -115,6 +115,7 @@ class Frame:
                 visit.form = await forms.read(visit.request, float(visit.portal.settings.body_timeout))
                 bound = visit.binding if visit.is_bound else None
                 forms.check_origin(visit.request, visit.portal.secret, visit.portal.base_url, bound, visit.form)
+                await self._count_act(page, visit)
             return await page.handler(visit)
         except BadForm:
             return visit.page("refused.html", status=403, reason="form")
@@ -130,6 +131,14 @@ class Frame:
             response = visit.page("refused.html", status=error.refusal.status, reason="busy")
             response.headers["Retry-After"] = str(error.retry_after or 2)
             return response
+
+    async def _count_act(self, page: Page, visit: Visit) -> None:
+        # Accounts are free to have: without this one of them could fill the database with what it makes and cancels.
+        # What keeps the account safe is left out, or a stolen session could stand in its owner's way.
+        if page.needs not in (Needs.signed_in, Needs.member, Needs.owner) or page.path.startswith("/account"):
+            return
+        portal, key = self._portal, visit.who.developer_id.hex()
+        await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.ACTS, key, visit.now))
 
 
 async def _absent(visit: Visit) -> Response:

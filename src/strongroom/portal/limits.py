@@ -48,6 +48,8 @@ CHALLENGES_FROM = Limit("challenges-from", 60, 10 * MINUTE)
 """Challenges for passkeys that one network asks for: each is a row for five minutes."""
 CONFIRM_PASSWORD = Limit("confirm-password", 10, 15 * MINUTE)
 """The password asked again within a session, for one account."""
+ACTS = Limit("acts", 120, 10 * MINUTE)
+"""What one developer makes and changes in organisations: much of it leaves rows for good."""
 MAIL_FROM = Limit("mail-from", 20, HOUR)
 """Messages that one network address causes."""
 MAIL_TO_FROM = Limit("mail-to-from", 3, HOUR)

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from strongroom.portal.limits import (
+    ACTS,
     CHALLENGES_FROM,
     MAIL_FROM,
     MAIL_TO,
@@ -94,6 +95,19 @@ async def test_a_plus_sign_makes_no_other_mailbox(site: "Site") -> None:
         await browser.send("/reset", email=f"ada+{number}@example.com")
     sent = [mail for number in range(MAIL_FROM.times) for mail in await site.mails(f"ada+{number}@example.com")]
     assert len(sent) == MAIL_TO_FROM.times
+
+
+async def test_one_account_does_not_fill_the_database(site: "Site") -> None:
+    ada, bob = await site.sign_up(), await site.sign_up("bob@example.com")
+    for browser in (ada, bob):
+        await browser.get("/account")
+        browser.http.follow_redirects = False
+    statuses = [(await ada.post("/organisations/new", name="")).status_code for _ in range(ACTS.times + 1)]
+    assert statuses == [422] * ACTS.times + [429]
+    assert (await bob.post("/organisations/new", name="")).status_code == 422
+    # What keeps the account safe stays open.
+    assert (await ada.post("/account/sessions/end-others")).status_code == 303
+    assert (await ada.post("/sign-out")).status_code == 303
 
 
 async def test_challenges_come_to_an_end(site: "Site") -> None:

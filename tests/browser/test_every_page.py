@@ -218,6 +218,8 @@ def visit_organisation(tour: Tour) -> None:
         if product == "Sandbox":
             key = page.locator("#primary-key").inner_text()
             press(page, "Activate the keys")
+            tour.look("keys-activated")
+            page.get_by_role("link", name="I've saved them").click()
             tour.look("subscription-active")
             for _ in range(3):
                 httpx.get(f"{portal.base_url}/keystore/keypairs", headers={"Service-Subscription-Key": key})

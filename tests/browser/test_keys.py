@@ -48,7 +48,7 @@ def regenerate(page: Page, slot: str, grace: str) -> str:
     form.get_by_label("The old key works for").select_option(grace)
     form.get_by_role("button", name="Regenerate").click()
     key = page.locator(f"#{slot}-key").inner_text()
-    page.get_by_role("link", name="To the subscription").click()
+    page.get_by_role("link", name="I've saved it").click()
     return key
 
 
@@ -61,20 +61,21 @@ def developer(page: Page, portal: "Portal", email: str) -> Page:
 def test_from_sign_up_to_a_call_that_is_accepted(developer: Page, portal: "Portal") -> None:
     primary, secondary = subscribe(developer, portal, "Sandbox")
     assert code(portal, primary) == code(portal, secondary) == "subscription_key_inactive"
-    assert primary in developer.locator("#curl").inner_text()
     press(developer, "Activate the keys")
-    expect(developer.get_by_role("main")).to_contain_text("active")
-    assert primary not in developer.content()
+    expect(developer.get_by_role("main")).to_contain_text("is active")
+    # Still on the page of the keys: their lines are pasted as they stand.
+    exported = developer.locator("#curl").inner_text().splitlines()[0]
+    assert exported == f"export STRONGROOM_SUBSCRIPTION_KEY={primary}"
     assert code(portal, primary) == code(portal, secondary) == "authorization_missing"
     page = developer
-    page.get_by_role("link", name="Ada &").first.click()
-    page.get_by_role("link", name="Provider API keys").click()
+    page.get_by_role("link", name="Next: create a provider API key").click()
+    assert primary not in page.content()
     page.get_by_label("Name").fill("backend")
     press(page, "Create the key")
     line = page.locator("#curl").inner_text()
     called = subprocess.run(
-        ["sh", "-c", line],
-        env={"PATH": "/usr/bin:/bin", "STRONGROOM_SUBSCRIPTION_KEY": primary},
+        ["sh", "-c", f"{exported}\n{line}"],
+        env={"PATH": "/usr/bin:/bin"},
         capture_output=True,
         check=True,
         text=True,
@@ -87,6 +88,7 @@ def test_from_sign_up_to_a_call_that_is_accepted(developer: Page, portal: "Porta
 def test_a_key_is_regenerated_without_a_gap(developer: Page, portal: "Portal") -> None:
     primary, secondary = subscribe(developer, portal, "Sandbox")
     press(developer, "Activate the keys")
+    developer.get_by_role("link", name="I've saved them").click()
     second = regenerate(developer, "primary", "hour")
     assert {code(portal, key) for key in (primary, second, secondary)} == {"authorization_missing"}
     third = regenerate(developer, "primary", "none")
@@ -109,7 +111,7 @@ def test_the_operator_approves_and_suspends(developer: Page, other: Page, portal
     key, _ = subscribe(developer, portal, "Production")
     expect(developer.get_by_role("main")).to_contain_text("has to approve")
     assert developer.get_by_role("button", name="Activate").count() == 0
-    developer.get_by_role("link", name="To the subscription").click()
+    developer.get_by_role("link", name="I've saved them").click()
     portal.sign_up(other, operator)
     other.get_by_role("link", name="Operator").click()
     press(other, "Approve")

@@ -95,7 +95,7 @@ def test_python_calls_are_those_of_the_client() -> None:
 def test_python_examples_compile() -> None:
     for operation in KNOWN.operations:
         compile(examples.python(KNOWN, operation), operation.id, "exec")
-    text = examples.first_call_python(BASE_URL, "srk_made", "srp_made")
+    text = examples.first_call_python(BASE_URL, subscription_key="srk_made", provider_api_key="srp_made")
     compile(text, "first call", "exec")
     assert 'provider_api_key="srp_made"' in text
     assert "issue_admission_token" in text
@@ -103,8 +103,10 @@ def test_python_examples_compile() -> None:
 
 
 def test_the_first_call_holds_the_key_that_was_just_made() -> None:
-    words = shlex.split(examples.first_call_curl(BASE_URL, "srk_made").replace("\\\n", ""))
-    assert "Service-Subscription-Key: srk_made" in words
+    text = examples.first_call_curl(BASE_URL, subscription_key="srk_made")
+    assert text.startswith("export STRONGROOM_SUBSCRIPTION_KEY=srk_made\ncurl ")
+    words = shlex.split(text.replace("\\\n", ""))
+    assert "Service-Subscription-Key: $STRONGROOM_SUBSCRIPTION_KEY" in words
     assert "Authorization: $STRONGROOM_PROVIDER_API_KEY" in words
     assert words[-1] == f"{BASE_URL}/keystore/admission_tokens"
 

@@ -146,22 +146,28 @@ def python(reference: Reference, operation: Operation) -> str:
     )
 
 
-def first_call_curl(base_url: str, subscription_key: str, provider_api_key: str = "") -> str:
-    """Endpoint 1 with a key that has just been made, to be pasted as it is."""
-    provider = provider_api_key or "$STRONGROOM_PROVIDER_API_KEY"
-    headers = [f"Service-Subscription-Key: {subscription_key}", f"Authorization: {provider}"]
-    return curl_line("POST", f"{base_url}/keystore/admission_tokens", headers)
+def first_call_curl(base_url: str, *, subscription_key: str = "", provider_api_key: str = "") -> str:
+    """Endpoint 1 for the shell, after the keys that were just made have been put into its variables.
+
+    Each key is shown on a page of its own, so the variables are where both meet: pasted into one shell, the second
+    page's lines are complete.
+    """
+    made = {"STRONGROOM_SUBSCRIPTION_KEY": subscription_key, "STRONGROOM_PROVIDER_API_KEY": provider_api_key}
+    exports = "".join(f"export {name}={value}\n" for name, value in made.items() if value)
+    headers = [
+        "Service-Subscription-Key: $STRONGROOM_SUBSCRIPTION_KEY",
+        "Authorization: $STRONGROOM_PROVIDER_API_KEY",
+    ]
+    return exports + curl_line("POST", f"{base_url}/keystore/admission_tokens", headers)
 
 
-def first_call_python(base_url: str, subscription_key: str, provider_api_key: str = "") -> str:
-    """The same with the Python client, which otherwise takes its keys from the environment."""
-    provider = f'    provider_api_key="{provider_api_key}",\n' if provider_api_key else ""
+def first_call_python(base_url: str, *, subscription_key: str = "", provider_api_key: str = "") -> str:
+    """The same with the Python client, which takes the other key from the environment."""
+    made = {"subscription_key": subscription_key, "provider_api_key": provider_api_key}
+    arguments = "".join(f'    {name}="{value}",\n' for name, value in made.items() if value)
     return (
         "from strongroom import Strongroom\n\n"
-        "with Strongroom(\n"
-        f'    "{base_url}",\n'
-        f'    subscription_key="{subscription_key}",\n{provider}'
-        ") as service:\n"
+        f'with Strongroom(\n    "{base_url}",\n{arguments}) as service:\n'
         "    token = service.issue_admission_token()\n"
     )
 

@@ -25,6 +25,11 @@ LIST = """
 SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
 WHERE provider_id = :provider_id AND expires_at > :now ORDER BY id
 """
+OPEN_FOR = """
+SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
+WHERE email = :email AND expires_at > :now ORDER BY id LIMIT 20
+"""
+TAKE = "DELETE FROM invitations WHERE provider_id = :provider_id AND id = :id AND email = :email AND expires_at > :now"
 WITHDRAW = "DELETE FROM invitations WHERE provider_id = :provider_id AND id = :id"
 PRUNE = """
 DELETE FROM invitations WHERE link_hash IN (SELECT link_hash FROM invitations WHERE expires_at <= :now LIMIT :limit)
@@ -73,6 +78,17 @@ async def find(tx: Transaction, link: str, now: int) -> Invitation | None:
 async def consume(tx: Transaction, link: str, now: int) -> bool:
     """Use the link up, in the caller's transaction; false where somebody was faster."""
     return await tx.run(CONSUME, link_hash=tokens.digest(link), now=now) == 1
+
+
+async def open_for(tx: Transaction, email: str, now: int) -> list[Invitation]:
+    """What waits for a canonical address, at most twenty. Only whoever has proved that it is theirs may see it."""
+    return [Invitation(*row) for row in await tx.all(OPEN_FOR, email=email, now=now)]
+
+
+async def take(tx: Transaction, invitation: Invitation, now: int) -> bool:
+    """Use up an invitation that was found by its address; false where somebody was faster."""
+    row, provider_id = invitation.id, invitation.provider_id
+    return await tx.run(TAKE, now=now, provider_id=provider_id, id=row, email=invitation.email) == 1
 
 
 async def list_of(tx: Transaction, provider_id: bytes, now: int) -> list[Invitation]:

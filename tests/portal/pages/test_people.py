@@ -56,6 +56,27 @@ async def test_an_invitation_is_for_its_address_and_for_once(site: Any) -> None:
     assert (await bob.get(link)).status_code == 404
 
 
+async def test_an_invitation_waits_for_whoever_signs_up_with_its_address(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    await ada.get(f"{base}/people")
+    await ada.send(f"{base}/people/invite", email=BOB, role="member")
+    eve = await site.sign_up("eve@example.com", name="Eve")
+    await eve.get("/")
+    assert "invited" not in eve.text.replace("ask to be invited", "")
+    bob = await site.sign_up(BOB, name="Bob")
+    await bob.get("/")
+    assert "You are invited to join <strong>Acme</strong>" in bob.text
+    [join] = [action.removeprefix("/portal") for action, _ in bob._forms if action.endswith("/join")]
+    assert (await eve.post(join)).status_code == 404
+    assert (await eve.get(base)).status_code == 404
+    await bob.send(join)
+    assert bob.path == base
+    assert (await bob.post(join)).status_code == 404
+    await bob.get("/")
+    assert "You are invited" not in bob.text
+
+
 async def test_a_withdrawn_or_old_invitation_opens_nothing(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)

@@ -52,11 +52,16 @@ async def test_from_sign_up_to_a_key_that_works(site: Any) -> None:
     assert f"{base}/subscribe/sandbox" in browser.text
     path, keys = await subscribe(browser, base)
     shown_at = browser.path
-    assert f"Service-Subscription-Key: {keys[0]}" in browser.text.replace("&#34;", '"')
+    assert f"export STRONGROOM_SUBSCRIPTION_KEY={keys[0]}" in browser.text
     assert [await opens(site, key) for key in keys] == [Refusal.subscription_key_inactive.code] * 2
+    # Activation comes back to the keys: whoever has not copied them yet has not lost them.
     await browser.send(f"{path}/activate")
-    assert browser.path == path
+    assert browser.path.startswith(f"{path}/keys/")
+    assert set(KEY.findall(browser.text)) == set(keys)
     assert [await opens(site, key) for key in keys] == ["ok", "ok"]
+    activated_at = browser.path
+    await browser.get(activated_at)
+    assert browser.path == path
     # Afterwards a key is known by its ends only, and the page that showed it shows it no more.
     assert not KEY.findall(browser.text)
     assert f"srk_...{keys[0][-4:]}" in browser.text
@@ -83,6 +88,7 @@ async def test_a_key_is_regenerated_without_downtime(site: Any) -> None:
     browser = await site.sign_up()
     path, (primary, secondary) = await subscribe(browser, await organisation(browser))
     await browser.send(f"{path}/activate")
+    await browser.get(path)
     await browser.send(f"{path}/keys", slot="primary", grace="hour")
     [new] = dict.fromkeys(KEY.findall(browser.text))
     assert new not in (primary, secondary)
@@ -117,6 +123,7 @@ async def test_a_subscription_is_renamed_given_an_end_and_cancelled(site: Any) -
     browser = await site.sign_up()
     path, keys = await subscribe(browser, await organisation(browser))
     await browser.send(f"{path}/activate")
+    await browser.get(path)
     await browser.send(f"{path}/name", name="shop")
     assert "<h1>shop</h1>" in browser.text
     await browser.send(f"{path}/expiry", ends=wire_time(site.clock.now() + 2 * DAY)[:10])
@@ -184,3 +191,41 @@ async def test_provider_api_keys_are_created_shown_once_and_revoked(site: Any) -
     [revoke, *_] = re.findall(r'action="/portal(/[^"]*/revoke)"', browser.text)
     await browser.send(revoke, grace="none")
     assert not await works(key)
+
+
+async def test_the_product_that_was_chosen_outlives_the_making_of_an_organisation(site: Any) -> None:
+    browser = await site.sign_up()
+    await browser.get("/products/sandbox")
+    assert 'href="/portal/organisations/new?for=sandbox"' in browser.text
+    await browser.get("/organisations/new?for=sandbox")
+    await browser.send("/organisations/new", name="Acme")
+    assert re.fullmatch(r"/organisations/[0-9a-f-]{36}/subscribe/sandbox", browser.path)
+    await browser.get("/organisations/new?for=//evil.example")
+    assert "evil" not in browser.text
+
+
+async def test_getting_started_says_what_comes_next(site: Any) -> None:
+    def next_step() -> str:
+        found = re.search(r'<li class="next" aria-current="step"><h3>([^<]+)', browser.text)
+        return "" if found is None else found[1].strip()
+
+    browser = await site.sign_up()
+    base = await organisation(browser)
+    assert next_step() == "Subscribe to a product"
+    path, _ = await subscribe(browser, base)
+    assert "Next: create a provider API key" in browser.text
+    await browser.get(base)
+    assert next_step() == "Activate its keys"
+    await browser.get(path)
+    await browser.send(f"{path}/activate")
+    await browser.get(base)
+    assert next_step() == "Create a provider API key"
+    await browser.get(f"{base}/api-keys")
+    await browser.send(f"{base}/api-keys", name="backend")
+    [key] = set(KEY.findall(browser.text))
+    assert f"export STRONGROOM_PROVIDER_API_KEY={key}\ncurl " in browser.text
+    await browser.get(base)
+    assert next_step() == "Make a first call"
+    await site.portal.access.write(lambda tx: tx.run("UPDATE provider_api_keys SET last_used_at = 1"))
+    await browser.get(base)
+    assert "Getting started" not in browser.text

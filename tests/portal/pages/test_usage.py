@@ -46,7 +46,7 @@ async def test_every_range_shows_calls_and_refusals(site: Any) -> None:
         assert browser.text.count("<rect") == 3
     base = path.partition("/subscriptions/")[0]
     await browser.get(base)
-    assert ">1235<" in browser.text
+    assert ">1,235<" in browser.text
 
 
 def test_bars_are_in_proportion() -> None:

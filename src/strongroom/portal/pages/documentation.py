@@ -38,7 +38,7 @@ async def overview(visit: Visit) -> Response:
     return visit.page(
         "docs/overview.html",
         api_url=api_url,
-        curl=examples.first_call_curl(api_url, "$STRONGROOM_SUBSCRIPTION_KEY"),
+        curl=examples.first_call_curl(api_url),
     )
 
 

@@ -2,18 +2,70 @@
 
 from starlette.responses import Response
 
+from strongroom.access import providers, subscriptions
+from strongroom.access.providers import ProviderRecord
+from strongroom.portal import invitations, organisations
+from strongroom.portal.emails import canonical_email
+from strongroom.portal.invitations import Invitation
+from strongroom.portal.organisations import Role
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.products import own_providers
+from strongroom.portal.refusals import Absent
+from strongroom.server.db import Transaction
+from strongroom.server.ids import from_text, to_text
 
 
 async def show(visit: Visit) -> Response:
     session = visit.session
     if session is None or session.stage != "full":
         return visit.page("welcome.html")
-    return visit.page("home.html", own=await own_providers(visit))
+    own = await own_providers(visit)
+    return visit.page("home.html", own=await _with_subscriptions(visit, own), invited=await _invited(visit))
+
+
+async def join(visit: Visit) -> Response:
+    """Accept an invitation without its link: the address it was sent to is the one this account has proved."""
+    wanted, now, who = from_text(visit.path("invitation")), visit.now, visit.who
+    found = next((one for one, _ in await _invited(visit) if one.id == wanted), None)
+    if found is None:
+        raise Absent
+
+    async def work(tx: Transaction) -> bool:
+        if not await invitations.take(tx, found, now):
+            return False
+        return await organisations.join(tx, found.provider_id, who.developer_id, found.role, now)
+
+    done = await visit.portal.store.write(work)
+    return visit.redirect(f"/organisations/{to_text(found.provider_id)}", "joined" if done else "nothing_changed")
+
+
+async def _invited(visit: Visit) -> list[tuple[Invitation, str]]:
+    """The open invitations for the address of the visitor, with the name of the organisation."""
+    portal, now, email = visit.portal, visit.now, canonical_email(visit.who.email)
+    if email is None:
+        return []
+    found = []
+    for invitation in await portal.store.read(lambda tx: invitations.open_for(tx, email, now)):
+        provider_id = invitation.provider_id
+        provider = await portal.access.read(lambda tx, row=provider_id: providers.read(tx, row))  # type: ignore[misc]  # bound early
+        if provider is not None:
+            found.append((invitation, provider.name))
+    return found
+
+
+async def _with_subscriptions(
+    visit: Visit, own: list[tuple[ProviderRecord, Role]]
+) -> list[tuple[ProviderRecord, Role, list[subscriptions.SubscriptionRecord]]]:
+    found = []
+    for provider, role in own:
+        provider_id = provider.id
+        records = await visit.portal.access.read(lambda tx, row=provider_id: subscriptions.list_of(tx, row))  # type: ignore[misc]  # bound early
+        found.append((provider, role, [record for record in records if record.state != "cancelled"]))
+    return found
 
 
 PAGES = (
     Page("GET", "", Needs.anybody, show),
     Page("GET", "/", Needs.anybody, show),
+    Page("POST", "/invitations/{invitation}/join", Needs.signed_in, join),
 )

@@ -16,21 +16,32 @@ MAX_NAME = 80
 
 
 async def show_new_keys(visit: Visit) -> Response:
-    """The one page that shows subscription keys, with calls to paste that hold them."""
+    """The one page that shows subscription keys, with calls to paste that hold them.
+
+    Where they wait to be activated, the page is given a second look to come back to after that.
+    """
+    portal, now, who = visit.portal, visit.now, visit.who
     detail = await detail_of(visit)
-    values = await _take(visit, detail.subscription.id)
+    record = detail.subscription
+    values = await _take(visit, record.id)
     if values is None:
-        return visit.redirect(path_of(visit, detail.subscription.id), "shown_before")
+        return visit.redirect(path_of(visit, record.id), "shown_before")
+    again = None
+    if record.state_at(now) == "submitted" and record.approved_at is not None:
+        again = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, record.id, values, now))
     key = values.get("primary") or values["secondary"]
-    base_url = visit.portal.api_url
+    base_url = portal.api_url
+    api_keys = await portal.access.read(lambda tx: providers.keys_of(tx, record.provider_id))
     return visit.page(
         "subscription/keys.html",
         provider=await provider_of(visit),
         detail=detail,
         product=visit.portal.products.find(detail.subscription.product),
         keys=values,
-        curl=examples.first_call_curl(base_url, key),
-        python=examples.first_call_python(base_url, key),
+        again=again,
+        has_api_key=any(one.revoked_at is None or one.revoked_at > now for one in api_keys),
+        curl=examples.first_call_curl(base_url, subscription_key=key),
+        python=examples.first_call_python(base_url, subscription_key=key),
     )
 
 
@@ -81,12 +92,12 @@ async def show_new_api_key(visit: Visit) -> Response:
     if values is None:
         return visit.redirect(f"/organisations/{visit.path('organisation')}/api-keys", "shown_before")
     base_url = visit.portal.api_url
-    subscription_key = "$STRONGROOM_SUBSCRIPTION_KEY"
     return visit.page(
         "organisation/new_api_key.html",
         provider=await provider_of(visit),
         made=values,
-        curl=examples.first_call_curl(base_url, subscription_key, values["key"]),
+        curl=examples.first_call_curl(base_url, provider_api_key=values["key"]),
+        python=examples.first_call_python(base_url, provider_api_key=values["key"]),
     )
 
 

@@ -35,7 +35,7 @@ def name_error(name: str, limit: int = MAX_NAME) -> str | None:
 
 
 async def show_new(visit: Visit) -> Response:
-    return visit.page("organisation/new.html")
+    return visit.page("organisation/new.html", product=visit.portal.products.find(visit.query("for")))
 
 
 async def create(visit: Visit) -> Response:
@@ -43,6 +43,7 @@ async def create(visit: Visit) -> Response:
     portal, now, developer_id = visit.portal, visit.now, visit.who.developer_id
     name = visit.form.text("name")
     provider_id = new_row_id(now)
+    product = portal.products.find(visit.form.text("for"))
     error = name_error(name)
 
     async def make(tx: Transaction) -> None:
@@ -59,8 +60,11 @@ async def create(visit: Visit) -> Response:
             await portal.store.write(lambda tx: organisations.undo_founding(tx, provider_id, developer_id))
             error = "This name is taken."
     if error is not None:
-        return visit.page("organisation/new.html", status=422, errors={"name": error})
-    return visit.redirect(f"/organisations/{to_text(provider_id)}", "organisation_created")
+        return visit.page("organisation/new.html", status=422, errors={"name": error}, product=product)
+    path = f"/organisations/{to_text(provider_id)}"
+    if product is not None:  # whoever had chosen one goes on with it
+        path = f"{path}/subscribe/{product.id}"
+    return visit.redirect(path, "organisation_created")
 
 
 async def show(visit: Visit) -> Response:
@@ -68,12 +72,14 @@ async def show(visit: Visit) -> Response:
     records = await visit.portal.access.read(lambda tx: subscriptions.list_of(tx, provider.id))
     since = visit.now - 30 * DAY
     calls = await visit.portal.access.read(lambda tx: usage.calls_of(tx, provider.id, DAY, since))
+    api_keys = await visit.portal.access.read(lambda tx: providers.keys_of(tx, provider.id))
     return visit.page(
         "organisation/overview.html",
         provider=provider,
         subscriptions=sorted(records, key=lambda record: (record.state == "cancelled", record.created_at)),
         products=visit.portal.products,
         calls=calls,
+        api_keys=api_keys,
     )
 
 

@@ -66,7 +66,10 @@ async def activate(visit: Visit) -> Response:
     provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
     record = (await detail_of(visit)).subscription
     done = await visit.portal.access.write(lambda tx: subscribing.activate(tx, provider_id, record.id, who, now))
-    return visit.redirect(path_of(visit, record.id), "subscription_activated" if done else "nothing_changed")
+    path, shown = path_of(visit, record.id), from_text(visit.form.text("shown"))
+    if done and shown is not None:  # from the page of the new keys, which stay in sight until they are put away
+        path = f"{path}/keys/{to_text(shown)}"
+    return visit.redirect(path, "subscription_activated" if done else "nothing_changed")
 
 
 async def rename(visit: Visit) -> Response:

@@ -1,15 +1,33 @@
-"""Every page and action of the table, called by everybody who must not: nobody gets further than the door."""
+"""Every page and action of the table, called by everybody: who gets in is what the table says, and nobody else."""
 
 import re
+from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from tests.portal.furnished import (
+    OPERATOR,
+    PASSWORD,
+    SECRET_NAME,
+    UUID,
+    Organisation,
+    Rows,
+    differences,
+    furnish,
+    of,
+    operator,
+    restore,
+    rows,
+    token_of,
+)
 
-from strongroom.portal import developers, organisations
+from strongroom.portal import cookies, sessions
 from strongroom.portal.area import PREFIX
 from strongroom.portal.page import Needs, Page
 from strongroom.portal.pages import ALL
+from strongroom.server.clock import DAY, wire_time
 from strongroom.server.db import Transaction
 from strongroom.server.ids import new_row_id, to_text
 
@@ -18,106 +36,204 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
-OWNER = "owner@example.com"
-MEMBER = "member@example.com"
-STRANGER = "stranger@example.com"
-ABOVE_SIGNED_IN = (Needs.member, Needs.owner, Needs.operator)
+OWNER, MEMBER, REMOVED, STRANGER = (f"{name}@example.com" for name in ("olga", "max", "rex", "eve"))
+NOBODY, HALF = "nobody", "half"
+# What happens to each caller at a page that needs this much.
+EXPECTED: dict[Needs, dict[str, str]] = {
+    Needs.signed_in: {NOBODY: "sign in", HALF: "second step", OWNER: "in"},
+    Needs.member: {NOBODY: "sign in", HALF: "second step", STRANGER: "absent", REMOVED: "absent", OPERATOR: "absent",
+                   MEMBER: "in", OWNER: "in"},
+    Needs.owner: {NOBODY: "sign in", HALF: "second step", STRANGER: "absent", REMOVED: "absent", OPERATOR: "absent",
+                  MEMBER: "role", OWNER: "in"},
+    Needs.operator: {NOBODY: "sign in", HALF: "second step", STRANGER: "absent", MEMBER: "absent", OWNER: "absent",
+                     OPERATOR: "in"},
+}  # fmt: skip
+# Whoever is the least of those who may: what they do there has to change something.
+RIGHTFUL = {Needs.member: MEMBER, Needs.owner: OWNER, Needs.operator: OPERATOR}
+CHANGE_NOTHING = {f"/organisations/{{organisation}}/{path}" for path in ("users/find",)}
+OBJECTS = {"subscription", "developer", "invitation", "key", "shown", "user", "passkey"}
 
 
-def address(page: Page, provider_id: bytes) -> str:
-    """The page of one organisation; whatever else stands in the path names nothing."""
-    path = page.path.replace("{organisation}", to_text(provider_id))
-    return re.sub(r"\{[a-z_]+\}", to_text(new_row_id(0)), path)
+@dataclass
+class Caller:
+    """A browser as it was when it signed in: nothing it is answered changes what it sends."""
+
+    cookies: str = field(repr=False)
+    token: str = field(repr=False)
+    session: str
+    """The id of the session, as the page of sessions names it."""
 
 
-async def call(browser: "Browser", page: Page, provider_id: bytes) -> httpx.Response:
-    """With a form that is ours in every respect: only the caller is the wrong one."""
-    browser.http.follow_redirects = False
-    if page.method == "GET":
-        return await browser.http.get(PREFIX + address(page, provider_id))
-    return await browser.post(address(page, provider_id))
+@dataclass
+class World:
+    """Two whole organisations, everybody who may call, and the rows to return to."""
+
+    site: "Site"
+    http: httpx.AsyncClient
+    acme: Organisation
+    globex: Organisation
+    callers: dict[str, Caller] = field(default_factory=dict)
+    rows: Rows = field(default_factory=dict)
+
+    async def call(self, who: str, page: Page, path: str, **fields: str) -> httpx.Response:
+        """With a form that is ours in every respect: only the caller may be the wrong one."""
+        self.http.cookies.clear()
+        caller = self.callers[who]
+        headers = {"Cookie": caller.cookies}
+        if page.method == "GET":
+            return await self.http.get(PREFIX + path, headers=headers)
+        data = {**self.fields(), "session": caller.session, **fields, "csrf_token": caller.token}
+        return await self.http.post(PREFIX + path, data=data, headers=headers)
+
+    def fields(self) -> dict[str, str]:
+        """What any of the forms asks for."""
+        return {
+            "name": "changed",
+            "slot": "primary",
+            "grace": "none",
+            "role": "owner",
+            "ends": wire_time(self.site.clock.now() + 30 * DAY)[:10],
+            "email": "mallory@example.com",
+            "terms": "yes",
+            "username": "zoe",
+            "password": PASSWORD,
+        }
+
+    async def changed(self) -> set[str]:
+        """The tables that changed since the beginning; everything is then as it was."""
+        found = differences(self.rows, await rows(self.site))
+        await restore(self.site, self.rows)
+        return found
 
 
-async def organisation(site: "Site") -> bytes:
-    """An organisation with an owner and a member."""
-    provider_id = new_row_id(site.clock.now())
-
-    async def found(tx: Transaction) -> None:
-        for email, role in ((OWNER, "owner"), (MEMBER, "member")):
-            developer = await developers.find(tx, email)
-            assert developer is not None
-            await organisations.add(tx, provider_id, developer.id, role, site.clock.now())  # type: ignore[arg-type]  # of a loop
-
-    await site.portal.store.write(found)
-    return provider_id
+async def caller(site: "Site", browser: "Browser") -> Caller:
+    held = {cookie.name: cookie.value or "" for cookie in browser.http.cookies.jar}
+    token, now = held.get(cookies.SESSION, ""), site.clock.now()
+    session = await site.portal.store.read(lambda tx: sessions.find(tx, token, now, DAY))
+    sent = "; ".join(f"{name}={value}" for name, value in held.items())
+    return Caller(sent, token_of(browser), "" if session is None else to_text(session.id))
 
 
-def pages(*needs: Needs) -> list[Page]:
-    return [page for page in ALL if page.needs in needs]
+def outcome(answer: httpx.Response) -> str:
+    location = answer.headers.get("location", "").removeprefix(PREFIX)
+    if location == "/sign-in/second-factor":
+        return "second step"
+    if location.partition("?")[0] == "/sign-in":
+        return "sign in"
+    return {404: "absent", 403: "role"}.get(answer.status_code, "in" if answer.status_code < 500 else "failed")
 
 
-async def test_without_a_session_every_page_leads_to_the_sign_in(site: "Site") -> None:
+@pytest.fixture
+async def world(whole_site: "Site") -> World:
+    site = whole_site
+    acme = await furnish(site, "Acme", OWNER, MEMBER)
+    globex = await furnish(site, "Globex", STRANGER, "gus@example.com")
+    removed = await site.sign_up(REMOVED)
+    await acme.owner.get(f"{acme.base}/people")
+    await acme.owner.send(f"{acme.base}/people/invite", email=REMOVED, role="owner")
+    link = await site.link(REMOVED, "/invitations/")
+    await removed.get(link)
+    await removed.send(link)
+    assert removed.path == acme.base
+    await acme.owner.get(f"{acme.base}/people")
+    [remove] = set(re.findall(f"{acme.base}/people/{UUID}/remove", acme.owner.text)) - {
+        f"{acme.base}/people/{acme.ids['developer']}/remove"
+    }
+    await acme.owner.post(remove)
+    nobody, half = site.browser(), await site.sign_up("half@example.com")
+
+    async def halve(tx: Transaction) -> None:
+        await tx.run("UPDATE sessions SET stage = 'password' WHERE created_at = (SELECT max(created_at) FROM sessions)")
+
+    await site.portal.store.write(halve)
+    chief = await operator(site)
+    await nobody.get("/sign-in")
+    await half.get("/sign-in/second-factor")
+    for browser in (acme.owner, acme.member, removed, globex.owner, chief):
+        await browser.get("/account")
+    await site.mails()
+    browsers = (nobody, half, acme.owner, acme.member, removed, globex.owner, chief)
+    names = (NOBODY, HALF, OWNER, MEMBER, REMOVED, STRANGER, OPERATOR)
+    http = site.browser().http
+    http.follow_redirects = False
+    callers = {name: await caller(site, browser) for name, browser in zip(names, browsers, strict=True)}
+    return World(site, http, acme, globex, callers, await rows(site))
+
+
+def paths(page: Page, made: Organisation) -> list[str]:
+    """The page of one organisation, once for each thing it can do."""
+    if page.needs is Needs.operator and "{act}" in page.path:
+        waiting = [made.address(page, subscription=made.ids["waiting"], act=act) for act in ("approve", "reject")]
+        return [*waiting, made.address(page)]
+    if page.path.endswith("/activate"):
+        return [made.address(page, subscription=made.ids["inactive"])]
+    return [made.address(page)]
+
+
+async def test_who_gets_in_and_who_does_not(world: World) -> None:
+    pages = [page for page in ALL if page.needs in EXPECTED and "{link}" not in page.path]
+    wrong = []
+    for page in pages:
+        for path in paths(page, world.acme):
+            for who, usual in EXPECTED[page.needs].items():
+                expected = usual
+                answer = await world.call(who, page, path)
+                changed = await world.changed() if page.method == "POST" or "{shown}" in page.path else set()
+                shown = SECRET_NAME in answer.text
+                rightful = page.method == "POST" and RIGHTFUL.get(page.needs) == who and page.path not in CHANGE_NOTHING
+                if page.needs is Needs.signed_in and "{invitation}" in page.path and who == OWNER:
+                    expected = "absent"  # it is for whom it was sent to
+                if (
+                    outcome(answer) != expected
+                    or (expected != "in" and (changed or shown))
+                    or (rightful and (not changed or "nothing_changed" in answer.headers.get("set-cookie", "")))
+                ):
+                    wrong.append((page.method, path, who, answer.status_code, changed))
+    assert wrong == []
+    assert len(pages) > 50
+
+
+async def test_objects_of_another_organisation_are_absent_under_ones_own(world: World) -> None:
+    own, theirs = world.globex, world.acme
+    before = {name: of(world.rows, found) for name, found in theirs.ids.items()}
+    tried, wrong = 0, []
     for page in ALL:
-        if page.needs is Needs.anybody:
+        named = sorted(OBJECTS & set(re.findall(r"\{([a-z_]+)\}", page.path)))
+        if page.needs not in (Needs.signed_in, Needs.member, Needs.owner):
             continue
-        browser = site.browser()
-        await browser.get("/sign-in")
-        answer = await call(browser, page, b"x" * 16)
-        assert answer.status_code == 303, page.path
-        assert answer.headers["location"].startswith("/portal/sign-in"), page.path
+        for foreign in (some for size in range(1, len(named) + 1) for some in combinations(named, size)):
+            answers = []
+            for ids in (theirs.ids, {name: to_text(new_row_id(0)) for name in named}):
+                name = "shown_api_key" if "/api-keys/new/" in page.path else "shown"
+                other = {key: ids.get(name if key == "shown" else key, ids.get(key, "")) for key in foreign}
+                answer = await world.call(STRANGER, page, own.address(page, **other))
+                location = re.sub(UUID, "-", answer.headers.get("location", ""))
+                answers.append((answer.status_code, location, SECRET_NAME in answer.text))
+                after = await rows(world.site)
+                if any(of(after, theirs.ids[name]) != before[name] for name in before):
+                    wrong.append((page.method, page.path, foreign, "changed"))
+                await restore(world.site, world.rows)
+            tried += 1
+            if answers[0] != answers[1] or answers[0][0] not in (200, 303, 404):
+                wrong.append((page.method, page.path, foreign, str(answers)))
+    assert wrong == []
+    assert tried > 15
 
 
-async def test_with_half_a_session_every_page_leads_to_the_second_step(site: "Site") -> None:
-    await site.sign_up(OWNER)
-
-    async def half(tx: Transaction) -> None:
-        await tx.run("UPDATE sessions SET stage = 'password'")
-
-    browser = await site.sign_in(OWNER)
-    await site.portal.store.write(half)
+async def test_an_organisation_in_the_operators_paths_has_to_be_that_of_the_subscription(world: World) -> None:
     for page in ALL:
-        if page.needs not in (Needs.anybody, Needs.half_signed_in):
-            answer = await call(browser, page, b"x" * 16)
-            assert answer.headers.get("location") == "/portal/sign-in/second-factor", page.path
+        if page.needs is Needs.operator and "{subscription}" in page.path:
+            path = world.acme.address(page, provider=world.globex.ids["provider"])
+            answer = await world.call(OPERATOR, page, path)
+            assert answer.status_code in (303, 404)
+            assert await world.changed() == set()
 
 
-async def test_a_developer_of_another_organisation_finds_nothing(site: "Site") -> None:
-    for email in (OWNER, MEMBER):
-        await site.sign_up(email)
-    provider_id = await organisation(site)
-    stranger = await site.sign_up(STRANGER)
-    for page in pages(*ABOVE_SIGNED_IN):
-        theirs = await call(stranger, page, provider_id)
-        nobodys = await call(stranger, page, new_row_id(0))
-        assert (theirs.status_code, nobodys.status_code) == (404, 404), page.path
-
-
-async def test_a_member_may_not_do_what_is_up_to_owners_and_operators(site: "Site") -> None:
-    await site.sign_up(OWNER)
-    member = await site.sign_up(MEMBER)
-    provider_id = await organisation(site)
-    for page in pages(Needs.owner):
-        assert (await call(member, page, provider_id)).status_code == 403, page.path
-    for page in pages(Needs.operator):
-        assert (await call(member, page, provider_id)).status_code == 404, page.path
-
-
-async def test_an_owner_is_no_operator(site: "Site") -> None:
-    owner = await site.sign_up(OWNER)
-    await site.sign_up(MEMBER)
-    provider_id = await organisation(site)
-    for page in pages(Needs.operator):
-        assert (await call(owner, page, provider_id)).status_code == 404, page.path
-
-
-async def test_no_action_is_taken_without_the_token_of_its_form(site: "Site") -> None:
-    owner = await site.sign_up(OWNER)
-    await site.sign_up(MEMBER)
-    provider_id = await organisation(site)
-    for page in ALL:
-        if page.method == "POST" and page.needs not in (Needs.half_signed_in, Needs.operator):
-            answer = await owner.http.post(PREFIX + address(page, provider_id), data={"csrf_token": "x"})
-            assert answer.status_code == 403, page.path
+async def test_nobody_ends_the_sessions_of_somebody_else(world: World) -> None:
+    [page] = [page for page in ALL if page.path == "/account/sessions/end"]
+    for who in (OWNER, MEMBER, OPERATOR, STRANGER):
+        await world.call(STRANGER, page, page.path, session=world.callers[who].session)
+        assert ("sessions" in await world.changed()) == (who == STRANGER)
 
 
 def test_the_table_says_why_anybody_may_act() -> None:
@@ -125,15 +241,16 @@ def test_the_table_says_why_anybody_may_act() -> None:
 
 
 def test_what_belongs_to_an_organisation_names_it() -> None:
-    assert [p.path for p in pages(Needs.member, Needs.owner) if "{organisation}" not in p.path] == []
-    assert [p.path for p in ALL if "{organisation}" in p.path and p.needs not in (Needs.member, Needs.owner)] == []
+    pages = {page.path for page in ALL if page.needs in (Needs.member, Needs.owner)}
+    assert [path for path in pages if "{organisation}" not in path] == []
+    assert [p.path for p in ALL if "{organisation}" in p.path and p.path not in pages] == []
 
 
 async def test_every_answer_carries_the_strict_headers(site: "Site") -> None:
-    browser = await site.sign_up(OWNER)
+    browser = await site.sign_up()
     for page in ALL:
         if page.method == "GET":
-            answer = await call(browser, page, b"x" * 16)
+            answer = await browser.http.get(PREFIX + re.sub(r"\{[a-z_]+\}", "x", page.path), follow_redirects=False)
             policy = answer.headers["content-security-policy"]
             assert "default-src 'none'" in policy, page.path
             assert "unsafe" not in policy.replace("'wasm-unsafe-eval'", ""), page.path

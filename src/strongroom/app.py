@@ -6,9 +6,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable
-from importlib import import_module
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -20,15 +18,13 @@ from strongroom.keystore import session as keystore_session
 from strongroom.keystore.api import KeystoreApi
 from strongroom.keystore.area import IssueVaultAdmissionToken, Keystore
 from strongroom.keystore.user_directory import KeystoreUsers
+from strongroom.portal import assembly as portal_assembly
 from strongroom.portal import maintenance as portal_maintenance
-from strongroom.portal import products as portal_products
 from strongroom.portal.area import PREFIX as PORTAL
 from strongroom.portal.area import Portal
-from strongroom.portal.mail import MailQueue
 from strongroom.server import peer
-from strongroom.server.asgi import Application as Pages
+from strongroom.server.asgi import Application as Asgi
 from strongroom.server.asgi import Receive, Scope, Send
-from strongroom.server.client_address import TrustedProxies
 from strongroom.server.clock import SECOND, Clock, SystemClock
 from strongroom.server.cors import CrossOrigin
 from strongroom.server.db import Store, Unavailable
@@ -39,7 +35,7 @@ from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.server.passphrases import PassphraseHasher
 from strongroom.server.principals import KeystoreSession, Provider, Service, Subscription, VaultSession
 from strongroom.server.secret import ServerSecret, load_or_create, parse
-from strongroom.server.settings import Settings, SettingsError, is_postgres
+from strongroom.server.settings import Settings, is_postgres
 from strongroom.server.system import SystemApi
 from strongroom.server.usage import UsageCounter
 from strongroom.server.user_metadata import UserDirectory
@@ -59,8 +55,6 @@ from strongroom.wire.endpoint import Credential, Endpoint, NoBody
 PRUNE_SECONDS = 600
 STORE_USAGE_SECONDS = 10
 FIRST_PRUNE_SECONDS = 30
-WARM_PORTAL_SECONDS = 1
-PORTAL_HASHING_QUEUE = 16
 
 _logger = logging.getLogger(LOGGER)
 
@@ -94,28 +88,28 @@ class Application:
         self._stores: list[Store] = []
         self.usage = UsageCounter()
         self._counted_since = self.clock.now()
-        self.access = self._open("access", settings.access_database)
+        self.access = self._open("access")
         self._peer: peer.Peer | None = None
         self.keystore = self._make_keystore() if "keystore" in settings.areas else None
         self.vault = self._make_vault() if "vault" in settings.areas else None
         self.portal = self._make_portal() if "portal" in settings.areas else None
-        self._portal_pages: Pages | None = None
-        self._access_log = AccessLog(log_stream) if settings.access_log else None
+        access_log = AccessLog(log_stream) if settings.access_log else None
+        self._pages = None if self.portal is None else portal_assembly.Pages(self.portal, access_log)
         door = Door(
             self._routes(),
             authenticate_subscription=self._subscription,
             authenticate=self._credentials(),
             public_url=settings.base_url,
             body_timeout=settings.body_timeout,
-            access_log=self._access_log,
+            access_log=access_log,
             usage=self.usage,
         )
-        self._door: Pages = CrossOrigin(door, settings.cors_origins) if settings.cors_origins else door
+        self._door: Asgi = CrossOrigin(door, settings.cors_origins) if settings.cors_origins else door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            if self.portal is not None and scope["path"].startswith(PORTAL) and scope["path"][7:8] in ("", "/"):
-                await (await self._pages(self.portal))(scope, receive, send)
+            if self._pages is not None and self._pages.hold(scope["path"]):
+                await self._pages(scope, receive, send)
             else:
                 await self._door(scope, receive, send)
         elif scope["type"] == "lifespan":
@@ -139,8 +133,8 @@ class Application:
             self._tasks.append(asyncio.create_task(self.keystore.passphrases.warm()))
         if self.portal is not None:
             self._tasks.append(asyncio.create_task(self.portal.mail.run()))
-            if warm:
-                self._tasks.append(asyncio.create_task(self._warm_portal(self.portal)))
+        if warm and self._pages is not None:
+            self._tasks.append(asyncio.create_task(self._pages.warm()))
 
     async def close(self) -> None:
         """Finish what was accepted and let go of the databases."""
@@ -186,17 +180,17 @@ class Application:
             os.close(lock)
         self._locks.clear()
 
-    def _open(self, area: str, database: str | None) -> Store:
+    def _open(self, area: str) -> Store:
         folder = files(f"strongroom.{area}") / "migrations"
-        default, connections = self.settings.data / f"{area}.sqlite", self.settings.database_connections
-        store = open_store(database, default, folder, connections=connections)
+        database, connections = self.settings.database(area), self.settings.database_connections
+        store = open_store(database, area, folder, connections=connections)
         self._stores.append(store)
         return store
 
     def _make_keystore(self) -> Keystore:
         settings = self.settings
         return Keystore(
-            store=self._open("keystore", settings.keystore_database),
+            store=self._open("keystore"),
             clock=self.clock,
             passphrases=PassphraseHasher(self.secret, settings.hashing_workers, settings.hashing_queue),
             session_lifetime=settings.keystore_session_lifetime * SECOND,
@@ -207,7 +201,7 @@ class Application:
     def _make_vault(self) -> Vault:
         settings = self.settings
         return Vault(
-            store=self._open("vault", settings.vault_database),
+            store=self._open("vault"),
             clock=self.clock,
             secret=self.secret,
             public_url=settings.base_url,
@@ -219,29 +213,13 @@ class Application:
         )
 
     def _make_portal(self) -> Portal:
-        if find_spec("starlette") is None:
-            raise SettingsError(
-                "for the portal install strongroom[server,portal], or serve without it: --areas keystore,vault"
-            )
-        from strongroom.portal.mailers import make as make_mailer  # the mail libraries: for processes with a portal
-
-        settings = self.settings
-        products = portal_products.load(settings.products)
-        store = self._open("portal", settings.portal_database)
-        mailer = make_mailer(settings, self.clock)
-        if mailer is None:
-            _logger.warning("the portal can send no mail: smtp_url is not set")
-        return Portal(
-            store=store,
+        return portal_assembly.make(
+            self.settings,
+            open_store=lambda: self._open("portal"),
             access=self.access,
             clock=self.clock,
             secret=self.secret,
-            settings=settings,
-            passwords=PassphraseHasher(self.secret, 1, PORTAL_HASHING_QUEUE),
-            mail=MailQueue(store, self.clock, self.secret, mailer),
-            products=products,
             directories=self._directories(),
-            proxies=TrustedProxies(settings.trusted_proxies, settings.forwarded_header),
         )
 
     def _directories(self) -> dict[str, UserDirectory]:
@@ -251,18 +229,6 @@ class Application:
         if self.vault is not None:
             found["vault"] = VaultUsers(self.vault)
         return found
-
-    async def _pages(self, portal: Portal) -> Pages:
-        """The portal's pages; their libraries are imported when they are first asked for, off the event loop."""
-        if self._portal_pages is None:
-            frame = await asyncio.to_thread(import_module, "strongroom.portal.frame")
-            self._portal_pages = frame.Frame(portal, self._access_log)
-        return self._portal_pages
-
-    async def _warm_portal(self, portal: Portal) -> None:
-        await asyncio.sleep(WARM_PORTAL_SECONDS)  # after whoever waits for the service to listen
-        await self._pages(portal)
-        await portal.passwords.warm()
 
     def _issue_vault_admission_token(self) -> IssueVaultAdmissionToken:
         """What endpoint 9 needs of the vault."""
@@ -384,16 +350,9 @@ class Application:
                 await _quietly(vault_maintenance.prune, self.vault)
             if self.portal is not None:
                 await _quietly(portal_maintenance.prune, self.portal)
-                await _quietly(_remind, self.portal)
+                await _quietly(portal_assembly.remind, self.portal)
             await _quietly(self._prune_usage, self.access)
             await asyncio.sleep(PRUNE_SECONDS)
-
-
-async def _remind(portal: Portal) -> int:
-    # Its templates are imported when there is something to remind of, and not when the service starts.
-    reminders = await asyncio.to_thread(import_module, "strongroom.portal.reminders")
-    sent: int = await reminders.send(portal)
-    return sent
 
 
 async def _quietly(work: Callable[[Any], Awaitable[int]], area: Any) -> None:
@@ -413,12 +372,7 @@ def _secret(settings: Settings) -> ServerSecret:
 def _lock(settings: Settings) -> list[int]:
     """Make the data folder and hold one lock for each area served from it; PostgreSQL needs none."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    databases = {
-        "keystore": settings.keystore_database,
-        "vault": settings.vault_database,
-        "portal": settings.portal_database,
-    }
-    own = [area for area in settings.areas if not is_postgres(databases[area])]
+    own = [area for area in settings.areas if not is_postgres(settings.database(area))]
     return [_lock_file(settings.data / f"{area}.lock") for area in own]
 
 

@@ -13,8 +13,9 @@ from strongroom.backup import invariants
 from strongroom.backup.archive import ArchiveRefused
 from strongroom.backup.verifying import verify_archive, verify_databases
 from strongroom.server.db import Unavailable
-from strongroom.server.db.copying import NotThere, open_snapshot
+from strongroom.server.db.copying import NotThere
 from strongroom.server.db.migrate import SchemaError
+from strongroom.server.db.open import open_snapshot
 from strongroom.server.secret import ServerSecret
 
 pytestmark = pytest.mark.anyio
@@ -191,7 +192,7 @@ async def test_a_damaged_file_is_found(populated: Any) -> None:
 async def test_a_snapshot_holds_nobody_up_and_does_not_move(populated: Any, login_secret: Any) -> None:
     settings = populated.deployment.settings
     async with populated.deployment.running() as service:
-        snapshot = await open_snapshot(settings.keystore_database, settings.data / "keystore.sqlite")
+        snapshot = await open_snapshot(settings.database("keystore"), "keystore")
         try:
             async with asyncio.timeout(5):
                 await service.create_user("cleo", login_secret(b"cleo"))

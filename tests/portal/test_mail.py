@@ -56,7 +56,7 @@ class Recorder:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    made = open_store(None, tmp_path / "portal.sqlite", files("strongroom.portal") / "migrations")
+    made = open_store(f"sqlite:{tmp_path / 'portal.sqlite'}", "portal", files("strongroom.portal") / "migrations")
     yield made
     await made.close()
 

@@ -33,14 +33,13 @@ _numbers = itertools.count(1)
 class Database:
     """One database of one engine, empty at first; every store opened from it sees the same tables."""
 
-    setting: str | None
-    default: Path
+    setting: str
     migrations: Traversable
     opened: list[Store] = field(default_factory=list)
 
     def store(self, migrations: Traversable | None = None, *, connections: int = 0) -> Store:
         """Not migrated yet where the engine connects over a network."""
-        store = open_store(self.setting, self.default, migrations or self.migrations, connections=connections)
+        store = open_store(self.setting, "area", migrations or self.migrations, connections=connections)
         self.opened.append(store)
         return store
 
@@ -50,13 +49,13 @@ class Database:
         return store
 
     async def status(self) -> Status:
-        return await read_status(self.setting, self.default, self.migrations)
+        return await read_status(self.setting, "area", self.migrations)
 
 
-def on_postgres(server: PostgresServer, default: Path, migrations: Traversable) -> Database:
+def on_postgres(server: PostgresServer, migrations: Traversable) -> Database:
     """A schema of its own, which costs less than a database of its own."""
     url = f"{server.url()}&options=-csearch_path%3Dtest_{next(_numbers)}"
-    return Database(url, default, migrations)
+    return Database(url, migrations)
 
 
 @pytest.fixture(scope="session")
@@ -82,11 +81,10 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def database(engine: str, request: pytest.FixtureRequest, tmp_path: Path, items: Path) -> AsyncIterator[Database]:
-    default = tmp_path / "area.sqlite"
     if engine == "sqlite":
-        made = Database(None, default, items)
+        made = Database(f"sqlite:{tmp_path / 'area.sqlite'}", items)
     else:
-        made = on_postgres(request.getfixturevalue("postgres_server"), default, items)
+        made = on_postgres(request.getfixturevalue("postgres_server"), items)
     yield made
     await asyncio.gather(*(store.close() for store in made.opened))
 

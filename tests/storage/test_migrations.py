@@ -39,7 +39,7 @@ async def test_the_status_tells_what_is_pending_and_changes_nothing(database: "D
     add(items, 2, "CREATE TABLE more (id BIGINT NOT NULL PRIMARY KEY);")
     status = await database.status()
     assert (status.applied, status.pending) == ([1], [2])
-    assert status.engine == ("sqlite" if database.setting is None else "postgresql")
+    assert status.engine == ("sqlite" if database.setting.startswith("sqlite:") else "postgresql")
 
 
 async def test_a_newer_schema_is_refused(database: "Database", items: Path) -> None:

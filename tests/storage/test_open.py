@@ -14,15 +14,16 @@ from strongroom.server.settings import SettingsError, load
 pytestmark = pytest.mark.anyio
 
 
-async def test_nothing_is_the_default_file(tmp_path: Path, items: Path) -> None:
-    store = open_store(None, tmp_path / "vault.sqlite", items)
+async def test_without_a_setting_it_is_a_file_in_the_data_folder(tmp_path: Path, items: Path) -> None:
+    store = open_store(load({}, {"data": str(tmp_path)}).database("vault"), "vault", items)
     assert isinstance(store, SqliteStore)
     await store.close()
     assert (tmp_path / "vault.sqlite").exists()
 
 
 async def test_a_path_is_another_file(tmp_path: Path, items: Path) -> None:
-    store = open_store(f"sqlite:{tmp_path / 'other'}", tmp_path / "vault.sqlite", items)
+    given = {"data": str(tmp_path), "vault_database": f"sqlite:{tmp_path / 'other'}"}
+    store = open_store(load({}, given).database("vault"), "vault", items)
     await store.close()
     assert (tmp_path / "other").exists()
     assert not (tmp_path / "vault.sqlite").exists()
@@ -30,14 +31,14 @@ async def test_a_path_is_another_file(tmp_path: Path, items: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
 def test_a_url_is_postgresql_with_a_schema_for_the_area(scheme: str, tmp_path: Path, items: Path) -> None:
-    store = open_store(f"{scheme}://localhost/db", tmp_path / "vault.sqlite", items)
+    store = open_store(f"{scheme}://localhost/db", "vault", items)
     assert isinstance(store, PostgresStore)
     assert store._target.schema == "vault"
 
 
 def test_the_url_may_name_another_schema(tmp_path: Path, items: Path) -> None:
     url = "postgresql://localhost/db?options=-csearch_path%3Dstrongroom_vault"
-    store = open_store(url, tmp_path / "vault.sqlite", items)
+    store = open_store(url, "vault", items)
     assert isinstance(store, PostgresStore)
     assert store._target.schema == "strongroom_vault"
 
@@ -45,9 +46,9 @@ def test_the_url_may_name_another_schema(tmp_path: Path, items: Path) -> None:
 @pytest.mark.parametrize("database", ["mysql://localhost/db", "sqlite:", "vault.sqlite", "POSTGRESQL://localhost/db"])
 async def test_anything_else_is_refused(database: str, tmp_path: Path, items: Path) -> None:
     with pytest.raises(SettingsError, match="a database is given as"):
-        open_store(database, tmp_path / "vault.sqlite", items)
+        open_store(database, "vault", items)
     with pytest.raises(SettingsError, match="a database is given as"):
-        await read_status(database, tmp_path / "vault.sqlite", items)
+        await read_status(database, "vault", items)
 
 
 def test_without_the_driver_the_extra_is_named(tmp_path: Path, items: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +61,7 @@ def test_without_the_driver_the_extra_is_named(tmp_path: Path, items: Path, monk
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(SettingsError, match=r"strongroom\[server,postgres\]"):
-        open_store("postgresql://localhost/db", tmp_path / "vault.sqlite", items)
+        open_store("postgresql://localhost/db", "vault", items)
 
 
 def test_settings_do_not_show_a_url() -> None:

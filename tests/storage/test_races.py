@@ -33,11 +33,11 @@ VALUES (:id, :provider_id, 'ada', 'ada', 'hash', 1, 0)
 
 
 async def opened(area: str, engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> Store:
-    database = None
+    database = f"sqlite:{tmp_path / 'races.sqlite'}"
     if engine == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres_server")
         database = f"{server.url()}&options=-csearch_path%3Draces_{tmp_path.name.lower().replace('-', '_')}"
-    store = open_store(database, tmp_path / f"{area}.sqlite", files(f"strongroom.{area}") / "migrations")
+    store = open_store(database, area, files(f"strongroom.{area}") / "migrations")
     await store.open()
     # Connections are made when they are needed: here they are to be there when the race begins.
     await asyncio.gather(*(store.check() for _ in range(16)))

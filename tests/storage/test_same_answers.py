@@ -431,8 +431,8 @@ class Both:
         text = "".join(file.read_text("utf-8") for file in migrations.iterdir() if file.name.endswith(".sql"))
         self._tables = re.findall(r"CREATE TABLE (\w+)", text)
         self._runner = asyncio.Runner()
-        default = folder / f"{actor.area}.sqlite"
-        self._stores = [open_store(database, default, migrations) for database in (None, url)]
+        file = f"sqlite:{folder / actor.area}"
+        self._stores = [open_store(database, actor.area, migrations) for database in (file, url)]
         self._runner.get_loop()
 
     def run(self, sequence: list[tuple[str, Numbers]]) -> list[tuple[list[Any], dict[str, list[Row]]]]:

@@ -1,10 +1,10 @@
 """Which databases the settings name, and in which order they are looked at."""
 
 from importlib.resources import files
-from pathlib import Path
 
 from strongroom.server.db import migrate
-from strongroom.server.db.copying import Destination, Snapshot, open_destination, open_snapshot
+from strongroom.server.db.copying import Destination, Snapshot
+from strongroom.server.db.open import open_destination, open_snapshot
 from strongroom.server.secret import ServerSecret, parse
 from strongroom.server.settings import Settings
 
@@ -29,7 +29,7 @@ async def snapshots(settings: Settings) -> dict[str, Snapshot]:
     opened: dict[str, Snapshot] = {}
     try:
         for area in names(settings):
-            opened[area] = await open_snapshot(*_database(settings, area))
+            opened[area] = await open_snapshot(settings.database(area), area)
         for area, snapshot in opened.items():
             history = {number: checksum for number, _, checksum in await snapshot.history()}
             migrate.pending(known(area), history)
@@ -46,7 +46,7 @@ async def close(opened: dict[str, Snapshot]) -> None:
 
 def destinations(settings: Settings) -> dict[str, Destination]:
     """One for each area, `access` first: no process serves anything while that is not open to it."""
-    return {area: open_destination(*_database(settings, area)) for area in reversed(names(settings))}
+    return {area: open_destination(settings.database(area), area) for area in reversed(names(settings))}
 
 
 def read_secret(settings: Settings) -> ServerSecret | None:
@@ -56,8 +56,3 @@ def read_secret(settings: Settings) -> ServerSecret | None:
         return None
     current = parse(settings.secret) if settings.secret else parse(file.read_text("ascii"))
     return ServerSecret(current, parse(settings.previous_secret) if settings.previous_secret else None)
-
-
-def _database(settings: Settings, area: str) -> tuple[str | None, Path]:
-    setting: str | None = getattr(settings, f"{area}_database")
-    return setting, settings.data / f"{area}.sqlite"

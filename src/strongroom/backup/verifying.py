@@ -9,7 +9,8 @@ from strongroom.backup import areas, invariants, loading
 from strongroom.backup.archive import AreaEntry, Manifest, Reader
 from strongroom.backup.making import Progress
 from strongroom.server.db import Unavailable, migrate
-from strongroom.server.db.copying import Snapshot, open_destination, open_snapshot
+from strongroom.server.db.copying import Snapshot
+from strongroom.server.db.open import open_destination, open_snapshot
 from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import Settings
 
@@ -64,15 +65,15 @@ async def _verify_rows(reader: Reader, folder: Path, progress: Progress) -> list
 
 
 async def _loaded(reader: Reader, entry: AreaEntry, folder: Path, progress: Progress) -> Snapshot:
-    path = folder / f"{entry.name}.sqlite"
-    destination = open_destination(None, path)
+    database = f"sqlite:{folder / entry.name}"
+    destination = open_destination(database, entry.name)
     try:
         await loading.load(reader, entry, destination, progress)
         await destination.commit(reader.identity, 0)
         await destination.unmark()
     finally:
         await destination.close()
-    return await open_snapshot(None, path)
+    return await open_snapshot(database, entry.name)
 
 
 async def verify_databases(settings: Settings, progress: Progress) -> list[str]:

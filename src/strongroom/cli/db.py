@@ -5,7 +5,6 @@ import os
 from dataclasses import asdict
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import Path
 
 import click
 
@@ -53,32 +52,25 @@ def migrate(data: str | None, as_json: bool) -> None:
 
 async def _read(settings: Settings) -> dict[str, Status]:
     return {
-        area: await read_status(database, default, migrations)
-        for area, database, default, migrations in _databases(settings)
+        area: await read_status(settings.database(area), area, _migrations(area))
+        for area in ("access", *settings.areas)
     }
 
 
 async def _migrate(settings: Settings) -> None:
-    for _, database, default, migrations in _databases(settings):
+    for area in ("access", *settings.areas):
+        database = settings.database(area)
         # Opening would make the file: a mistyped folder should not be filled.
-        if is_postgres(database) or sqlite_path(database, default).is_file():
-            store = open_store(database, default, migrations, guest=True)
+        if is_postgres(database) or sqlite_path(database).is_file():
+            store = open_store(database, area, _migrations(area), guest=True)
             try:
                 await store.open()
             finally:
                 await store.close()
 
 
-def _databases(settings: Settings) -> list[tuple[str, str | None, Path, Traversable]]:
-    return [
-        (
-            area,
-            getattr(settings, f"{area}_database"),
-            settings.data / f"{area}.sqlite",
-            files(f"strongroom.{area}") / "migrations",
-        )
-        for area in ("access", *settings.areas)
-    ]
+def _migrations(area: str) -> Traversable:
+    return files(f"strongroom.{area}") / "migrations"
 
 
 def _show(found: dict[str, Status], as_json: bool) -> None:

@@ -93,7 +93,7 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
                 f"give it as {environment_name(name)}"
             )
     settings = load(os.environ, given)
-    if workers > 1 and not all(is_postgres(getattr(settings, f"{area}_database")) for area in _areas(settings)):
+    if workers > 1 and not all(is_postgres(settings.database(area)) for area in _areas(settings)):
         raise SettingRefused(_ONE_PROCESS)
 
     from strongroom.cli.running import run

@@ -165,6 +165,11 @@ class Settings:
         """The URL that image URLs and refusal types start with."""
         return self.public_url or f"http://{_in_url(self.host)}:{self.port}"
 
+    def database(self, area: str) -> str:
+        """Where an area is kept: what its setting says, or its file in the data folder as `sqlite:<path>`."""
+        setting: str | None = getattr(self, f"{area}_database")
+        return setting or f"sqlite:{self.data / f'{area}.sqlite'}"
+
     @property
     def sender(self) -> str:
         """The address that mail comes from."""
@@ -289,9 +294,9 @@ def _check_url(name: str, url: str | None) -> None:
         raise SettingsError(f"{name} has to start with https://")
 
 
-def is_postgres(database: str | None) -> bool:
+def is_postgres(database: str) -> bool:
     """Whether a database setting is the URL of a PostgreSQL server."""
-    return database is not None and database.startswith(("postgresql://", "postgres://"))
+    return database.startswith(("postgresql://", "postgres://"))
 
 
 def is_loopback(host: str) -> bool:

@@ -5,15 +5,14 @@ import os
 import time
 from collections.abc import Callable, Coroutine
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import click
 
 from strongroom.cli.output import Failed
 from strongroom.server.db import Store
-from strongroom.server.db.open import open_store
-from strongroom.server.settings import Settings, load
+from strongroom.server.db.open import open_store, sqlite_path
+from strongroom.server.settings import is_postgres, load
 
 T = TypeVar("T")
 Area: TypeAlias = Literal["access", "vault"]
@@ -24,14 +23,14 @@ data_option = click.option("--data", metavar="PATH", help="The data folder. [def
 def in_store(data: str | None, area: Area, work: Callable[[Store, int], Coroutine[Any, Any, T]]) -> T:
     """Run `work` with the area's database and the time now. `Failed` where there is no such database."""
     settings = load(os.environ, {"data": data})
-    database = settings.access_database if area == "access" else settings.vault_database
-    if database is None:
-        _must_exist(settings, area)
+    database = settings.database(area)
+    # Opening would make it: a mistyped folder should be told, not filled.
+    if not is_postgres(database) and not sqlite_path(database).is_file():
+        hint = "start the service once" if area == "vault" else "start the service once, or create a provider"
+        raise Failed(f"there is no {area} database in the data folder {settings.data}: {hint}")
 
     async def run() -> T:
-        store = open_store(
-            database, settings.data / f"{area}.sqlite", files(f"strongroom.{area}") / "migrations", guest=True
-        )
+        store = open_store(database, area, files(f"strongroom.{area}") / "migrations", guest=True)
         try:
             return await work(store, time.time_ns() // 1_000_000)
         finally:
@@ -48,15 +47,4 @@ def make_folder(data: str | None) -> None:
             settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise Failed(f"the data folder cannot be made: {error.strerror}") from None
-        _database(settings, "access").touch(mode=0o600)
-
-
-def _database(settings: Settings, area: Area) -> Path:
-    return settings.data / f"{area}.sqlite"
-
-
-def _must_exist(settings: Settings, area: Area) -> None:
-    # Opening would make it: a mistyped folder should be told, not filled.
-    if not _database(settings, area).is_file():
-        hint = "start the service once" if area == "vault" else "start the service once, or create a provider"
-        raise Failed(f"there is no {area} database in the data folder {settings.data}: {hint}")
+        sqlite_path(settings.database("access")).touch(mode=0o600)

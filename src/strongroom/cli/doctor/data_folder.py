@@ -81,7 +81,7 @@ def _elsewhere(area: str, setting: str) -> Finding:
 
     check = f"{area} database"
     try:
-        status = asyncio.run(read_status(setting, Path(f"{area}.sqlite"), files(f"strongroom.{area}") / "migrations"))
+        status = asyncio.run(read_status(setting, area, files(f"strongroom.{area}") / "migrations"))
     except (SettingsError, SchemaError) as error:
         return Finding(check, Verdict.failed, str(error))
     except Unavailable:

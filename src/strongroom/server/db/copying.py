@@ -6,12 +6,10 @@ Both speak of tables, columns and rows in the seam's three kinds of value, so th
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from strongroom.server.db import Row, Value
 from strongroom.server.db.migrate import Migration
-from strongroom.server.settings import is_postgres
 
 Kind: TypeAlias = Literal["text", "integer", "bytes"]
 
@@ -123,35 +121,3 @@ class Destination(Protocol):
     async def close(self) -> None:
         """Let go; what was not committed is gone."""
         ...
-
-
-async def open_snapshot(database: str | None, default: Path) -> Snapshot:
-    """`NotThere`, `SettingsError`, `Unavailable`."""
-    if is_postgres(database):
-        assert database is not None
-        from strongroom.server.db.open import need_driver
-
-        need_driver()
-        from strongroom.server.db.postgres_copy import PostgresSnapshot
-
-        return await PostgresSnapshot.open(database, default.stem)
-    from strongroom.server.db.open import sqlite_path
-    from strongroom.server.db.sqlite_copy import SqliteSnapshot
-
-    return SqliteSnapshot(sqlite_path(database, default))
-
-
-def open_destination(database: str | None, default: Path) -> Destination:
-    """Connects to nothing yet; `SettingsError`."""
-    if is_postgres(database):
-        assert database is not None
-        from strongroom.server.db.open import need_driver
-
-        need_driver()
-        from strongroom.server.db.postgres_copy import PostgresDestination
-
-        return PostgresDestination(database, default.stem)
-    from strongroom.server.db.open import sqlite_path
-    from strongroom.server.db.sqlite_copy import SqliteDestination
-
-    return SqliteDestination(sqlite_path(database, default))

@@ -5,6 +5,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from strongroom.server.db import Store, Unavailable, migrate
+from strongroom.server.db.copying import Destination, Snapshot
 from strongroom.server.settings import SettingsError, is_postgres
 
 
@@ -18,45 +19,65 @@ class Status:
 
 
 def open_store(
-    database: str | None, default: Path, migrations: Traversable, *, guest: bool = False, connections: int = 0
+    database: str, area: str, migrations: Traversable, *, guest: bool = False, connections: int = 0
 ) -> Store:
-    """`sqlite:<path>`, `postgresql://...`, or nothing for the default file, whose stem names the area.
+    """The database of an area: `sqlite:<path>` or `postgresql://...`, where the area names the schema.
 
     A guest, such as the command line, never checkpoints a SQLite file. `connections` is the most that are opened to
-    PostgreSQL, 0 the usual number. `SettingsError`; where the engine opens at once
-    also `migrate.SchemaError` and `Unavailable`.
+    PostgreSQL, 0 the usual number. `SettingsError`; where the engine opens at once also `migrate.SchemaError` and
+    `Unavailable`.
     """
     # The engines are imported when they are used: each costs the start of a process that has no use for it.
     if is_postgres(database):
-        assert database is not None
         need_driver()
         from strongroom.server.db.postgres import PostgresStore
 
-        return PostgresStore(database, default.stem, migrations, connections)
+        return PostgresStore(database, area, migrations, connections)
     from strongroom.server.db.sqlite import SqliteStore
 
-    return SqliteStore(sqlite_path(database, default), migrations, guest=guest)
+    return SqliteStore(sqlite_path(database), migrations, guest=guest)
 
 
-async def read_status(database: str | None, default: Path, migrations: Traversable) -> Status:
+async def open_snapshot(database: str, area: str) -> Snapshot:
+    """`NotThere`, `SettingsError`, `Unavailable`."""
+    if is_postgres(database):
+        need_driver()
+        from strongroom.server.db.postgres_copy import PostgresSnapshot
+
+        return await PostgresSnapshot.open(database, area)
+    from strongroom.server.db.sqlite_copy import SqliteSnapshot
+
+    return SqliteSnapshot(sqlite_path(database), area)
+
+
+def open_destination(database: str, area: str) -> Destination:
+    """Connects to nothing yet; `SettingsError`."""
+    if is_postgres(database):
+        need_driver()
+        from strongroom.server.db.postgres_copy import PostgresDestination
+
+        return PostgresDestination(database, area)
+    from strongroom.server.db.sqlite_copy import SqliteDestination
+
+    return SqliteDestination(sqlite_path(database))
+
+
+async def read_status(database: str, area: str, migrations: Traversable) -> Status:
     """Look without changing anything; `migrate.SchemaError`, `SettingsError`, `Unavailable`."""
     known = migrate.load(migrations)
     if is_postgres(database):
-        assert database is not None
         need_driver()
         from strongroom.server.db.postgres import read_applied
 
-        engine, applied = "postgresql", await read_applied(database, default.stem)
+        engine, applied = "postgresql", await read_applied(database, area)
     else:
-        engine, applied = "sqlite", _applied_to_file(sqlite_path(database, default))
+        engine, applied = "sqlite", _applied_to_file(sqlite_path(database))
     pending = migrate.pending(known, applied)
     return Status(engine, sorted(applied), [migration.number for migration in pending])
 
 
-def sqlite_path(database: str | None, default: Path) -> Path:
-    """The file a setting names, or the default; `SettingsError`."""
-    if database is None:
-        return default
+def sqlite_path(database: str) -> Path:
+    """The file a setting names; `SettingsError` for anything but `sqlite:<path>`."""
     scheme, _, path = database.partition(":")
     if scheme != "sqlite" or not path:
         raise SettingsError("a database is given as sqlite:<path> or postgresql://...")

@@ -37,10 +37,10 @@ class SqliteSnapshot:
 
     engine = "sqlite"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, area: str) -> None:
         # Opening would make the file: a mistyped folder should be told, not filled.
         if not path.is_file():
-            raise NotThere(f"there is no {path.stem} database at {path}{WHICH_AREAS}")
+            raise NotThere(f"there is no {area} database at {path}{WHICH_AREAS}")
         with _translated():
             self._connection = connect(path, read_only=True, checkpoints=False)
             self._connection.execute("BEGIN")

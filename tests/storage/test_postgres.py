@@ -73,7 +73,6 @@ def pool_of(store: PostgresStore) -> Pool[Session]:
 
 async def change_schema(database: "Database", *statements: str) -> None:
     """As an operator would, beside the service."""
-    assert database.setting is not None
     async with await psycopg.AsyncConnection.connect(database.setting, autocommit=True) as connection:
         for statement in statements:
             await connection.execute(statement.encode())

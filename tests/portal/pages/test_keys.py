@@ -1,0 +1,103 @@
+"""Keys of either slot and of the provider: what is regenerated, what goes on, and until when."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.portal.furnished import KEY
+
+from strongroom.access import providers, subscriptions
+from strongroom.portal.subscribing import GRACES
+from strongroom.server.clock import SECOND
+from strongroom.server.ids import from_text, to_text
+from strongroom.wire.refusal import Refused
+
+if TYPE_CHECKING:
+    from tests.portal.conftest import Browser, Site
+
+pytestmark = pytest.mark.anyio
+
+
+async def organisation(browser: "Browser") -> str:
+    await browser.get("/organisations/new")
+    await browser.send("/organisations/new", name="Acme")
+    return browser.path
+
+
+async def subscribed(browser: "Browser") -> tuple[str, list[str]]:
+    """The path of an active subscription, its primary and its secondary key."""
+    base = await organisation(browser)
+    await browser.get(f"{base}/subscribe/sandbox")
+    await browser.send(f"{base}/subscribe/sandbox", name="app", terms="yes")
+    path, keys = browser.path.partition("/keys/")[0], list(dict.fromkeys(KEY.findall(browser.text)))
+    await browser.post(f"{path}/activate")
+    return path, keys
+
+
+async def opens(site: "Site", key: str) -> bool:
+    try:
+        await site.portal.access.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
+    except Refused:
+        return False
+    return True
+
+
+async def goes_on_for(site: "Site", grace: str, works: Callable[[], Awaitable[bool]]) -> None:
+    """What was ended just now works until shortly before the end of the grace, and not shortly after."""
+    seconds = GRACES[grace] / SECOND
+    if seconds:
+        site.clock.move(seconds - 60)
+        assert await works()
+        site.clock.move(61)
+    assert not await works()
+
+
+@pytest.mark.parametrize(("slot", "number"), [("primary", 0), ("secondary", 1)])
+async def test_the_key_of_one_slot_alone_is_regenerated(site: "Site", slot: str, number: int) -> None:
+    browser = await site.sign_up()
+    path, keys = await subscribed(browser)
+    await browser.get(path)
+    await browser.send(f"{path}/keys", slot=slot, grace="none")
+    [new] = dict.fromkeys(KEY.findall(browser.text))
+    assert await opens(site, new)
+    assert [await opens(site, key) for key in keys] == [number != 0, number != 1]
+
+
+@pytest.mark.parametrize("grace", GRACES)
+async def test_a_replaced_keygoes_on_for_its_grace_and_no_longer(site: "Site", grace: str) -> None:
+    browser = await site.sign_up()
+    path, (old, _) = await subscribed(browser)
+    await browser.get(path)
+    await browser.send(f"{path}/keys", slot="primary", grace=grace)
+    await goes_on_for(site, grace, lambda: opens(site, old))
+
+
+@pytest.mark.parametrize("grace", GRACES)
+async def test_a_revoked_provider_keygoes_on_for_its_grace_and_no_longer(site: "Site", grace: str) -> None:
+    browser = await site.sign_up()
+    base = await organisation(browser)
+    provider_id = from_text(base.rpartition("/")[2])
+    assert provider_id is not None
+    await browser.get(f"{base}/api-keys")
+    await browser.send(f"{base}/api-keys", name="backend")
+    [key] = dict.fromkeys(KEY.findall(browser.text))
+    [record] = await site.portal.access.read(lambda tx: providers.keys_of(tx, provider_id))
+    await browser.post(f"{base}/api-keys/{to_text(record.id)}/revoke", grace=grace)
+
+    async def works() -> bool:
+        try:
+            await site.portal.access.read(lambda tx: providers.authenticate(tx, provider_id, key, site.clock.now()))
+        except Refused:
+            return False
+        return True
+
+    await goes_on_for(site, grace, works)
+
+
+async def test_a_grace_that_nobody_offers_is_refused(site: "Site") -> None:
+    browser = await site.sign_up()
+    path, keys = await subscribed(browser)
+    await browser.get(path)
+    assert (await browser.post(f"{path}/keys", slot="primary", grace="year")).status_code == 404
+    assert (await browser.post(f"{path}/keys", slot="tertiary", grace="none")).status_code == 404
+    assert [await opens(site, key) for key in keys] == [True, True]

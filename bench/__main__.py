@@ -1,20 +1,26 @@
-"""`python -m bench [QUESTION ...] [--full] [--rounds N]`: measure, print a table of ratios, write it as JSON."""
+"""`python -m bench [QUESTION ...] [--full] [--rounds N]`: measure, print a table of ratios, write it as JSON.
+
+`endpoints --engine sqlite --only write` narrows that question down to one engine and to some rows.
+"""
 
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench import client, endpoints, load, machine, report, startup, users, workers
 from bench.compare import ROUNDS
+from bench.engines import ENGINES
 
 Rows = list[dict[str, Any]]
 
 
-def _questions(rounds: int, full: bool) -> dict[str, Callable[[], Rows]]:
+def _questions(
+    rounds: int, full: bool, engines: Sequence[str] = ENGINES, only: str = ""
+) -> dict[str, Callable[[], Rows]]:
     return {
-        "endpoints": lambda: endpoints.run(rounds),
+        "endpoints": lambda: endpoints.run(rounds, engines, only),
         "workers": lambda: workers.run(ROUNDS if full else 2),
         "users": lambda: users.run(ROUNDS if full else users.SHORT_ROUNDS, full=full),
         "startup": lambda: startup.run(30 if full else startup.TIMES),
@@ -27,12 +33,15 @@ def main() -> int:
     parser.add_argument("question", nargs="*", choices=[*_questions(1, False), []], help="all of them by default")
     parser.add_argument("--full", action="store_true", help="one million users, 21 rounds")
     parser.add_argument("--rounds", type=int, help=f"rounds of a second each ({ROUNDS}, with --full 21)")
+    parser.add_argument("--engine", choices=ENGINES, help="endpoints: on this one alone")
+    parser.add_argument("--only", default="", metavar="PART", help="endpoints: rows with this in their name")
     given = parser.parse_args()
     rounds = given.rounds or (3 * ROUNDS if given.full else ROUNDS)
+    engines = (given.engine,) if given.engine else ENGINES
     about = machine.describe() | {"load": load.tool(), "rounds": rounds}
     started, stolen = time.monotonic(), machine.stolen_seconds()
     rows: Rows = []
-    for name, run in _questions(rounds, given.full).items():
+    for name, run in _questions(rounds, given.full, engines, given.only).items():
         if not given.question or name in given.question:
             begun = time.monotonic()
             rows += run()

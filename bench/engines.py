@@ -58,8 +58,8 @@ def _forget(folder: Path) -> None:
         os.close(descriptor)
 
 
-def copied(seeded: Seeded) -> Path:
+def copied(seeded: Seeded, name: str = "floor") -> Path:
     """The folder the floor works on: a SQLite file has one writer, so it gets files of its own."""
-    copy = seeded.folder.with_name("floor")
+    copy = seeded.folder.with_name(name)
     shutil.copytree(seeded.folder, copy, dirs_exist_ok=True)
     return copy

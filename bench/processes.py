@@ -67,27 +67,42 @@ def _resident(pid: int) -> float:
 
 
 @contextmanager
-def strongroom(folder: Path, database: str | None = None, *, workers: int = 1, pinned: bool = True) -> Iterator[Server]:
+def strongroom(
+    folder: Path,
+    database: str | None = None,
+    *,
+    workers: int = 1,
+    pinned: bool = True,
+    environment: dict[str, str] | None = None,
+) -> Iterator[Server]:
     """The service as an operator starts it, access log included."""
     port = free_port()
     command = [*_serve(folder, port, database), "--hashing-workers=1", f"--workers={workers}"]
-    with _running(command, port, cores()[0] if pinned else None) as server:
+    with _running(command, port, cores()[0] if pinned else None, environment) as server:
         yield server
 
 
 @contextmanager
-def floor(folder: Path, database: str | None = None, *, shared_commits: bool = True) -> Iterator[Server]:
+def floor(
+    folder: Path,
+    database: str | None = None,
+    *,
+    shared_commits: bool = True,
+    environment: dict[str, str] | None = None,
+) -> Iterator[Server]:
     """The floor on the same databases; a SQLite folder has to be one of its own."""
     port = free_port()
     mode = "postgresql" if database is not None else "sqlite" if shared_commits else "unshared"
     command = [sys.executable, "-m", "bench.floor", str(port), str(folder), PUBLIC_URL, mode]
-    with _running([*command, *([database] if database else [])], port, cores()[0]) as server:
+    with _running([*command, *([database] if database else [])], port, cores()[0], environment) as server:
         yield server
 
 
 @contextmanager
-def _running(command: list[str], port: int, pinned: Iterable[int] | None) -> Iterator[Server]:
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+def _running(
+    command: list[str], port: int, pinned: Iterable[int] | None, environment: dict[str, str] | None
+) -> Iterator[Server]:
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if pinned is not None:
         os.sched_setaffinity(process.pid, pinned)
     assert process.stdout is not None

@@ -13,7 +13,7 @@ from bench.engines import copied
 from bench.requests import Plan, Request, check, shape
 from bench.seed import LOGIN_SECRET, User, deploy
 
-from bench import load, machine, processes, report
+from bench import load, machine, processes, report, slow_flush
 from strongroom.crypto.grammar import login_secret_class
 from strongroom.server.tokens import digest, parse_session
 
@@ -106,3 +106,10 @@ def on_taken_port(folder: Path, port: int) -> processes.Server:
     process = subprocess.Popen(command, cwd=machine.ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     return processes.Server(process, port, process.stdout)
+
+
+def test_a_slow_flush_is_slow(tmp_path: Path) -> None:
+    slow = slow_flush.environment(tmp_path)
+    if slow is None:
+        pytest.skip("no C compiler")
+    assert slow_flush.flush_milliseconds(tmp_path, slow) >= slow_flush.MILLISECONDS

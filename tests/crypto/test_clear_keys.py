@@ -8,9 +8,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from strongroom.crypto.clear_keys import holds_private_key
+from strongroom.crypto.clear_keys import holds_private_key, parts_hold_private_key
 from strongroom.crypto.rsa4096 import PrivateKey
-from strongroom.crypto.serialization import CipherArtefacts, SerializedValue, join
+from strongroom.crypto.serialization import CipherArtefacts, SerializedValue, join, own_parts
 
 
 def _standard(data: bytes) -> str:
@@ -82,6 +82,22 @@ def test_what_belongs_here_is_left_alone(ada_key: PrivateKey) -> None:
         for _ in range(200):
             artefacts = CipherArtefacts(generator.randbytes(12), generator.randbytes(16), "sr1:kek:x")
             assert not holds_private_key(join(SerializedValue("Aes256Gcm", generator.randbytes(size), artefacts)))
+
+
+def test_in_a_value_that_was_read_already_the_same_is_found(ada_key: PrivateKey) -> None:
+    pem = ada_key.pem.encode()
+    generator = random.Random(4096)
+    hidden = [form.encode() for form in _forms(pem)] + [b"-----PRIVATE KEY", b"openssh-key-v1", b'{"kty": "", "k": 1}']
+    hidden += [pem[:length] for length in range(0, 60, 3)] + [generator.randbytes(size) for size in range(1, 99, 7)]
+    found = []
+    for data in hidden:
+        for ad in ("none", "sr1:openssh-key-v1"):
+            text = join(SerializedValue("Aes256Gcm", data or b"-", CipherArtefacts(bytes(12), bytes(16), ad)))
+            parts = own_parts(text)
+            assert parts is not None
+            found.append(parts_hold_private_key(text, parts))
+            assert found[-1] == holds_private_key(text), data[:20]
+    assert set(found) == {True, False}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from strongroom.crypto.serialization import (
     characters_for,
     check_encrypted_value,
     join,
+    own_parts,
     split,
     split_derived,
 )
@@ -192,3 +193,24 @@ def test_five_parts() -> None:
 
 def test_ciphertext_stays_out_of_the_repr() -> None:
     assert "ciphertext" not in repr(VALUE)
+
+
+def test_our_own_values_are_read_in_parts() -> None:
+    artefacts = b"---\niv: !binary |-\n  aWlpaWlpaWlpaWlp\nat: !binary |-\n  dHR0dHR0dHR0dHR0dHR0dA==\nad: sr1:kek:x\n"
+    assert own_parts(TEXT) == (b"ciphertext", artefacts)
+    assert own_parts(TEXT, len(TEXT) - 1) is None
+    for other in (ArtefactFormat.BSON, ArtefactFormat.YAML):
+        foreign = SerializedValue("Aes256Gcm", b"x", CipherArtefacts(bytes(12), bytes(16), "it's"), other)
+        assert own_parts(join(foreign)) is None
+
+
+@given(
+    st.sampled_from([1, 2, 3, 50]), st.integers(0, 200), st.sampled_from(["", *"=.AQgwB-_+/\n \xe90"]), st.booleans()
+)
+def test_whatever_is_read_in_parts_would_be_taken_anyway(size: int, at: int, put: str, instead: bool) -> None:
+    text = join(SerializedValue("Aes256Gcm", bytes(range(size)), VALUE.artefacts))
+    changed = text[:at] + put + text[at + instead :]
+    parts = own_parts(changed)
+    if parts is not None:
+        check_encrypted_value(changed, "Aes256Gcm")
+        assert parts[0] == split(changed, "Aes256Gcm").data

@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
@@ -223,6 +224,78 @@ async def test_another_writer_of_the_file_is_waited_for_and_then_given_up(store:
     other.close()
     await store.write(lambda tx: put(tx, 1))
     assert await ids(store) == [1]
+
+
+async def test_waiting_for_another_writer_of_the_file_holds_up_nobody_else(store: SqliteStore, path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    write = asyncio.ensure_future(store.write(lambda tx: put(tx, 1)))
+    started = time.perf_counter()
+    for _ in range(10):
+        await asyncio.sleep(0.01)
+        assert await ids(store) == []
+    assert time.perf_counter() - started < 2  # the wait for the lock may take five
+    assert not write.done()
+    other.execute("ROLLBACK")
+    other.close()
+    await write
+    assert await ids(store) == [1]
+
+
+async def test_nobody_reads_what_is_not_committed_yet(store: SqliteStore) -> None:
+    committing, released = threading.Event(), threading.Event()
+
+    def trace(sql: str) -> None:
+        if sql == "COMMIT":
+            committing.set()
+            released.wait(10)
+
+    store._writer.set_trace_callback(trace)
+    write = asyncio.ensure_future(store.write(lambda tx: put(tx, 1)))
+    assert await asyncio.to_thread(committing.wait, 10)
+    assert await ids(store) == []
+    assert await store.read_many(lambda tx: tx.all("SELECT id FROM items")) == []
+    released.set()
+    await write
+    assert await ids(store) == [1]
+    store._writer.set_trace_callback(None)
+
+
+async def test_closing_finishes_what_was_accepted(path: Path, items: Path) -> None:
+    store = SqliteStore(path, items)
+    tasks = [asyncio.ensure_future(store.write(partial(put, number=n))) for n in range(2 * MAX_GROUP + 1)]
+    await asyncio.sleep(0)
+    await store.close()
+    assert await asyncio.gather(*tasks) == [None] * len(tasks)
+    with pytest.raises(Unavailable):
+        await store.write(partial(put, number=-1))
+    again = SqliteStore(path, items)
+    assert len(await ids(again)) == len(tasks)
+    await again.close()
+
+
+def test_a_loop_that_was_closed_in_the_middle_holds_up_no_other(path: Path, items: Path) -> None:
+    store = SqliteStore(path, items)
+    committing, released = threading.Event(), threading.Event()
+
+    def trace(sql: str) -> None:
+        if sql == "COMMIT":
+            committing.set()
+            released.wait(10)
+
+    async def leave() -> None:
+        store._writer.set_trace_callback(trace)
+        asyncio.ensure_future(store.write(lambda tx: put(tx, 1)))  # noqa: RUF006  # left alone on purpose
+        assert await asyncio.to_thread(committing.wait, 10)
+
+    async def follow() -> None:
+        threading.Timer(0.05, released.set).start()
+        await store.write(lambda tx: put(tx, 2))
+        assert await ids(store) == [1, 2]
+        await store.close()
+
+    asyncio.run(leave())
+    asyncio.run(follow())
 
 
 async def test_only_the_writer_of_the_service_checkpoints(store: SqliteStore, path: Path, items: Path) -> None:

@@ -3,11 +3,13 @@
 import binascii
 import re
 import zlib
+from collections.abc import Iterable
 from typing import Final
 
 import pybase64
 
 _MARKS: Final = (b"PRIVATE KEY", b"openssh-key-v1", b"PuTTY-User-Key-File")
+_MARKS_IN_TEXT: Final = tuple(mark.decode() for mark in _MARKS)
 _JWK_TYPE: Final = re.compile(rb'"kty"\s*:')
 _JWK_SECRET: Final = re.compile(rb'"[dk]"\s*:')
 # PKCS#1 and SEC 1: version 0 or 1, then a modulus of 1024 bits or more, or an octet string; PKCS#8: version, algorithm.
@@ -19,8 +21,11 @@ _DER: Final = re.compile(
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 _SPACE: Final = b" \t\r\n"
+# How Base64 of a key starts, wrapped or not. Ciphertext fails here at its first bytes.
+_PACKED: Final = re.compile(rb"[A-Za-z0-9+/_=\- \t\r\n]{40}")
 # Characters of the shortest private key that stands in Base64 or DER: nothing below is worth decoding.
 _SHORTEST: Final = 40
+_SHORTEST_DECODED: Final = _SHORTEST * 3 // 4
 _DEPTH: Final = 3
 _UNPACKED_LIMIT: Final = 64 * 1024
 _UNPACK_TRIES: Final = 4
@@ -37,16 +42,39 @@ def holds_private_key(text: str) -> bool:
     raw = text.encode("utf-8", "replace")
     if _shows_key(raw, budget, _DEPTH):
         return True
-    parts = raw.split(b".")
-    return len(parts) > 1 and any(_shows_key(part, budget, _DEPTH) for part in parts if len(part) >= _SHORTEST)
+    if b"." in raw:
+        # What can be seen without decoding was looked for in the whole text.
+        for part in raw.split(b"."):
+            if len(part) >= _SHORTEST and (_starts_key(part) or _packs_key(part, budget, _DEPTH)):
+                return True
+    return False
 
 
-def _shows_key(data: bytes, budget: list[int], depth: int) -> bool:
-    for mark in _MARKS:  # a loop: every stored value comes here several times, and a generator costs more than looking
-        if mark in data:
+def parts_hold_private_key(text: str, parts: Iterable[bytes]) -> bool:
+    """The same answer for a text of URL-safe Base64 and dots whose parts the caller has decoded already."""
+    for mark in _MARKS_IN_TEXT:
+        if mark in text:
             return True
-    if _DER.match(data) or (_JWK_TYPE.search(data) and _JWK_SECRET.search(data)):
+    budget = [_UNPACK_TRIES]
+    # Base64 itself is neither DER nor JSON nor compressed, so that only what it stands for is left to look at.
+    return any(len(part) >= _SHORTEST_DECODED and _shows_key(part, budget, _DEPTH - 1) for part in parts)
+
+
+# Every stored value comes here several times: `in`, patterns and generators cost more than `find` and a loop.
+def _shows_key(data: bytes, budget: list[int], depth: int) -> bool:
+    for mark in _MARKS:
+        if data.find(mark) >= 0:
+            return True
+    if _starts_key(data) or (data.find(b'"kty"') >= 0 and _JWK_TYPE.search(data) and _JWK_SECRET.search(data)):
         return True
+    return _packs_key(data, budget, depth)
+
+
+def _starts_key(data: bytes) -> bool:
+    return data[:1] == b"\x30" and _DER.match(data) is not None
+
+
+def _packs_key(data: bytes, budget: list[int], depth: int) -> bool:
     inner = _unpacked(data, budget) if depth > 0 else None
     return inner is not None and _shows_key(inner, budget, depth - 1)
 
@@ -60,6 +88,8 @@ def _unpacked(data: bytes, budget: list[int]) -> bytes | None:
                 return zlib.decompressobj(wbits=47).decompress(data, _UNPACKED_LIMIT)
             except zlib.error:
                 return None
+        return None
+    if _PACKED.match(data) is None:
         return None
     packed = data.translate(_TO_STANDARD, _SPACE).rstrip(b"=")
     if len(packed) < _SHORTEST or packed.translate(None, _BASE64):

@@ -9,6 +9,10 @@ from strongroom.crypto.formats import Mode
 
 _STANDARD_TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 
+# The last characters before `==` and `=` whose bits are all used.
+_LAST_OF_TWO: Final = frozenset("AQgw")
+_LAST_OF_THREE: Final = frozenset("AEIMQUYcgkosw048")
+
 
 def encode_padded(data: bytes | memoryview) -> str:
     """URL-safe Base64 with padding: parts 2 and 3 of a serialized value."""
@@ -23,11 +27,11 @@ def decode_padded(text: str, mode: Mode = Mode.STRICT) -> bytes | None:
             return None
         text = text.replace("+", "-").replace("/", "_")
     try:
-        data = pybase64.b64decode(text, altchars=b"-_", validate=True)
+        data = pybase64.b64decode(text, b"-_", True)
     except ValueError:
         return None
     # Bits beyond the last byte must be zero: otherwise several texts would stand for one value.
-    if text and text[-4:] != encode_padded(data[-(len(data) % 3 or 3) :]):
+    if text[-1:] == "=" and (text[-3] not in _LAST_OF_TWO if text[-2] == "=" else text[-2] not in _LAST_OF_THREE):
         return None
     return data
 

@@ -1,9 +1,11 @@
 """Serialized values: `<Strategy>.<data>.<artefacts>`, split and joined without any key."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
 from strongroom.crypto.artefacts import SIZE_LIMIT, Scalar, read_artefacts, write_artefacts
+from strongroom.crypto.artefacts.yaml_hash import is_own_encryption
 from strongroom.crypto.encoding import decode_padded, encode_padded
 from strongroom.crypto.errors import MalformedArtefacts, MalformedCiphertext
 from strongroom.crypto.formats import ArtefactFormat, Mode, Strategy
@@ -14,6 +16,7 @@ IV_SIZE: Final = 12
 TAG_SIZE: Final = 16
 RSA_SIZE: Final = 512
 _ARTEFACT_CHARACTERS: Final = -(-SIZE_LIMIT // 3) * 4
+_OWN: Final = re.compile(r"Aes256Gcm\.([A-Za-z0-9_-]++={0,2})\.([A-Za-z0-9_-]++={0,2})")
 # Written for every RSA value; kept ready so that neither emission nor parsing runs for them.
 _EMPTY: Final = {
     ArtefactFormat.YAML: encode_padded(write_artefacts({}, ArtefactFormat.YAML)),
@@ -133,3 +136,17 @@ def check_encrypted_value(text: str, strategy: Strategy, limit: int = DEFAULT_LI
     MalformedCiphertext otherwise. Says nothing about who can open it: the service has no key to ask.
     """
     split(text, strategy, Mode.COMPAT, limit)
+
+
+def own_parts(text: str, limit: int = DEFAULT_LIMIT) -> tuple[bytes, bytes] | None:
+    """Data and artefacts of an Aes256Gcm value as this package writes it, decoded; None says nothing.
+
+    Whatever this takes `check_encrypted_value` takes too, in several times the time.
+    """
+    own = _OWN.fullmatch(text) if len(text) <= limit else None
+    if own is None:
+        return None
+    data, artefacts = decode_padded(own[1]), decode_padded(own[2])
+    if not data or artefacts is None or len(artefacts) > SIZE_LIMIT or not is_own_encryption(artefacts):
+        return None
+    return data, artefacts

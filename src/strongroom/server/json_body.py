@@ -11,6 +11,7 @@ from strongroom.wire.refusal import Fault, Refusal, Refused
 MAX_DEPTH = 16
 MAX_INTEGER_DIGITS = 19
 
+_SPACE = " \t\n\r"
 # Matches at every quote, closed or not, and never gives back what it took: each byte is looked at once.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?"?', re.DOTALL)
 _POINTER = re.compile(r" - at `\$(.*)`\Z")
@@ -48,8 +49,11 @@ def _loads(body: bytes) -> dict[str, Any]:
     try:
         if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
             _check_depth(body)
-        value = _DECODER.decode(body.decode("utf-8"))
-        if b"\\u" in body:
+        text = body.decode("utf-8").strip(_SPACE)  # `decode` looks for it with two regular expressions
+        value, end = _DECODER.raw_decode(text)
+        if end != len(text):
+            raise _Unacceptable
+        if body.find(b"\\u") >= 0:
             _check_text(value)  # only an escape can bring in NUL or half a surrogate pair
     except (ValueError, RecursionError, _Unacceptable):
         raise Refused(Refusal.malformed_json) from None

@@ -178,8 +178,19 @@ class Refused(Exception):
         faults: tuple[Fault, ...] = (),
         retry_after: int | None = None,
     ) -> None:
-        super().__init__(refusal.code)
+        super().__init__(refusal)
         self.refusal = refusal
-        self.detail = detail or refusal.mend
-        self.faults = faults or (Fault(refusal.code, self.detail, pointer),)
         self.retry_after = retry_after
+        self._detail, self._pointer, self._faults = detail, pointer, faults
+
+    # Found out when asked for: every write prepares a refusal in case its session has ended, and raises few of them.
+    def __str__(self) -> str:
+        return self.refusal.code
+
+    @property
+    def detail(self) -> str:
+        return self._detail or self.refusal.mend
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        return self._faults or (Fault(self.refusal.code, self.detail, self._pointer),)

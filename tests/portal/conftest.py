@@ -61,9 +61,9 @@ class Browser:
         return self._keep(await self.http.post(PREFIX + path, data={**hidden, **fields}, headers=headers))
 
     async def post(self, path: str, **fields: str) -> httpx.Response:
-        """Send fields with the CSRF token of the page, to an action that may have no form on it."""
+        """Send fields with the CSRF token of the page, and yes to what it asks, with or without a form on it."""
         token = next((hidden["csrf_token"] for _, hidden in self._forms if "csrf_token" in hidden), "")
-        return await self.http.post(PREFIX + path, data={"csrf_token": token, **fields})
+        return await self.http.post(PREFIX + path, data={"csrf_token": token, "confirmed": "yes", **fields})
 
     @property
     def text(self) -> str:

@@ -78,3 +78,22 @@ async def test_no_other_method_reaches_a_page_and_every_answer_has_the_headers(s
     status, headers = await call(site, method, (b"x-http-method-override", b"GET"))
     assert status == 404
     assert {name.lower() for name in HEADERS} <= headers.keys()
+
+
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        ("/account/name", "/account"),
+        ("/organisations/x/people/invite", "/organisations/x/people"),
+        ("/organisations/x/users/keystore/y/suspend", "/organisations/x/users"),
+        ("/sign-out", ""),
+    ],
+)
+async def test_the_address_of_a_form_leads_to_its_page_when_it_is_asked_for_again(
+    site: "Site", path: str, page: str
+) -> None:
+    browser = site.browser()
+    browser.http.follow_redirects = False
+    answer = await browser.get(path)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == f"/portal{page}"

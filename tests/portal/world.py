@@ -77,6 +77,7 @@ class World:
             "username": "zoe",
             "password": PASSWORD,
             "confirmation": "Acme",
+            "confirmed": "yes",
         }
 
     async def changed(self) -> set[str]:

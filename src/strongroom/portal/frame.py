@@ -1,6 +1,7 @@
 """The frame around every page: who calls, may they, is the form ours, and the headers that keep a browser strict."""
 
 import logging
+import re
 import secrets
 import time
 from urllib.parse import quote
@@ -145,7 +146,19 @@ async def _absent(visit: Visit) -> Response:
     raise Absent
 
 
+async def _above(visit: Visit) -> Response:
+    """From an address that only takes forms, asked for again after a refusal, to the nearest page on the way up."""
+    path = visit.request.scope["path"].removeprefix(PREFIX).rpartition("/")[0]
+    while path and not any(pattern.fullmatch(path) for pattern in _SHOWN):
+        path = path.rpartition("/")[0]
+    return visit.redirect(path)  # which decides who may see it
+
+
 _NOWHERE = Page("GET", "/-", Needs.anybody, _absent)
+_ABOVE = Page("GET", "/-", Needs.anybody, _above)
+_SHOWN = [
+    re.compile(re.sub(r"\{\w+\}", "[^/]+", page.path)) for page in pages.ALL if page.method == "GET" and page.path
+]
 
 
 class _Endpoint:
@@ -156,7 +169,8 @@ class _Endpoint:
         self._methods = methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        page = self._methods.get("GET" if scope["method"] == "HEAD" else scope["method"], _NOWHERE)
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        page = self._methods.get(method, _ABOVE if method == "GET" else _NOWHERE)
         response = await self._frame.answer(page, Request(scope, receive))
         await response(scope, receive, send)
 

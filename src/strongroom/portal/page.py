@@ -115,6 +115,20 @@ class Visit:
         )
         return self.dressed(HTMLResponse(html, status))
 
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the visitor has said yes on the page that `ask` shows."""
+        return self.form.text("confirmed") == "yes"
+
+    def ask(self, heading: str, text: str, button: str, back: str, **fields: str) -> Response:
+        """A page that says what an action would do, and a button that does it; `fields` of the form go along.
+
+        Without a script there is no other way to ask, and a slip of the mouse should end nothing.
+        """
+        path = self.request.scope["path"].removeprefix(PREFIX)
+        given = {**fields, "confirmed": "yes"}
+        return self.page("sure.html", path=path, fields=given, heading=heading, text=text, button=button, back=back)
+
     def notify(self, notice: str) -> None:
         """Show the notice of this code once, on the next page."""
         self.set_cookie(cookies.Cookie(cookies.NOTICE, notice, lifetime=60))

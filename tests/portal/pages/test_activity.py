@@ -44,7 +44,7 @@ async def test_every_line_names_its_object(site: Any) -> None:
     hint = f"{hint[:4]}...{hint[-4:]}"
     await ada.get(f"{base}/api-keys")
     [revoke] = [action.removeprefix("/portal") for action, _ in ada._forms if action.endswith("/revoke")]
-    await ada.send(revoke, grace="day")
+    await ada.send(revoke, grace="day", confirmed="yes")
     await ada.get(f"{base}/people")
     await ada.send(f"{base}/people/invite", email=BOB, role="member")
     link = await site.link(BOB)

@@ -67,7 +67,7 @@ async def test_who_was_put_out_does_not_come_back_by_an_invitation_of_their_own(
     link = await invited(site, bob, base, ACCOMPLICE, "owner")
     await ada.get(f"{base}/people")
     [path] = [action.removeprefix("/portal") for action, _ in ada._forms if action.endswith(f"/{act}")]
-    await ada.send(path)
+    await ada.send(path, confirmed="yes")
     accomplice = await site.sign_up(ACCOMPLICE, name="Mallory")
     assert (await accomplice.get(link)).status_code == 404
     await accomplice.post(link)
@@ -82,7 +82,7 @@ async def test_who_was_put_out_finds_nothing_from_then_on(site: Any) -> None:
     await bob.get(path)
     await ada.get(f"{base}/people")
     [remove] = [action.removeprefix("/portal") for action, _ in ada._forms if action.endswith("/remove")]
-    await ada.send(remove)
+    await ada.send(remove, confirmed="yes")
     # With the form that was on the page before.
     assert (await bob.send(f"{path}/keys", slot="primary", grace="none")).status_code == 404
     assert (await bob.get(path)).status_code == 404

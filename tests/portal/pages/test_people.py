@@ -110,14 +110,14 @@ async def test_an_organisation_keeps_an_owner(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     await ada.get(f"{base}/people")
-    await ada.send(f"{base}/people/leave")
+    await ada.send(f"{base}/people/leave", confirmed="yes")
     assert "needs an owner" in ada.text
     bob = await joined(site, ada, base)
     await ada.get(f"{base}/people")
-    await ada.send(path_of(ada, "/hand-over"))
+    await ada.send(path_of(ada, "/hand-over"), confirmed="yes")
     assert "You are a member now" in ada.text
     assert (await ada.post(f"{base}/people/invite", email="eve@example.com", role="owner")).status_code == 403
-    await ada.send(f"{base}/people/leave")
+    await ada.send(f"{base}/people/leave", confirmed="yes")
     assert ada.path == "/"
     assert (await ada.get(base)).status_code == 404
     await bob.get(f"{base}/activity")
@@ -136,7 +136,7 @@ async def test_who_is_removed_is_out_at_once(site: Any) -> None:
     bob = await joined(site, ada, base)
     assert (await bob.get(base)).status_code == 200
     await ada.get(f"{base}/people")
-    await ada.send(path_of(ada, "/remove"))
+    await ada.send(path_of(ada, "/remove"), confirmed="yes")
     assert (await bob.get(base)).status_code == 404
 
 
@@ -152,3 +152,22 @@ async def test_an_invitation_that_was_not_sent_is_not_announced(site: Any) -> No
     assert "Try again later" in answer.text
     assert "on its way" not in answer.text
     assert len(await site.mails(BOB)) == 3
+
+
+@pytest.mark.parametrize("act", ["/remove", "/hand-over", "/leave"])
+async def test_what_cannot_be_taken_back_is_asked_first(site: Any, act: str) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    bob = await joined(site, ada, base)
+    await ada.get(f"{base}/people")
+    path = f"{base}/people/leave" if act == "/leave" else path_of(ada, act)
+    answer = await ada.send(path)
+    assert answer.status_code == 200
+    assert "?</h1>" in ada.text
+    for browser in (ada, bob):
+        assert (await browser.get(f"{base}/people")).status_code == 200
+    assert ada.text.count('<span class="badge">owner') == 1
+    await ada.send(path)
+    await ada.send(path)  # the button of the page that asks
+    said = "needs an owner" if act == "/leave" else "was handed over" if act == "/hand-over" else "was removed"
+    assert said in ada.text

@@ -25,6 +25,7 @@ FIELDS = {
     "ends": "",
     "email": "mallory@example.com",
     "terms": "yes",
+    "confirmed": "yes",
     "username": "ada",
 }
 SHOWS_ONCE = "{shown}"

@@ -189,7 +189,7 @@ async def test_provider_api_keys_are_created_shown_once_and_revoked(site: Any) -
     answer = await browser.send(f"{base}/api-keys", name="third")
     assert answer.status_code == 422
     [revoke, *_] = re.findall(r'action="/portal(/[^"]*/revoke)"', browser.text)
-    await browser.send(revoke, grace="none")
+    await browser.send(revoke, grace="none", confirmed="yes")
     assert not await works(key)
 
 

@@ -107,6 +107,16 @@ async def revoke_api_key(visit: Visit) -> Response:
     if key_id is None or grace not in subscribing.GRACES:
         raise Absent
 
+    path = f"/organisations/{visit.path('organisation')}/api-keys"
+    if not visit.is_confirmed:
+        keys = await visit.portal.access.read(lambda tx: providers.keys_of(tx, provider_id))
+        key = next((key for key in keys if key.id == key_id), None)
+        if key is None:
+            raise Absent
+        when = f"in {'an' if grace == 'hour' else 'a'} {grace}" if subscribing.GRACES[grace] else "at once"
+        text = f"Servers that use {key.hint} are refused {when}. This cannot be undone."
+        return visit.ask(f"Revoke {key.name}?", text, "Revoke the key", path, grace=grace)
+
     async def work(tx: Transaction) -> bool:
         if not await providers.revoke_key(tx, provider_id, key_id, now + subscribing.GRACES[grace]):
             return False
@@ -118,7 +128,7 @@ async def revoke_api_key(visit: Visit) -> Response:
 
     done = await visit.portal.access.write(work)
     notice = "api_key_revoked" if done else "nothing_changed"
-    return visit.redirect(f"/organisations/{visit.path('organisation')}/api-keys", notice)
+    return visit.redirect(path, notice)
 
 
 def _named(name: str, key: str) -> str:

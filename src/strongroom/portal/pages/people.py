@@ -65,15 +65,27 @@ async def set_role(visit: Visit) -> Response:
 async def hand_over(visit: Visit) -> Response:
     provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
     developer_id = _id(visit, "developer")
+    if not visit.is_confirmed:
+        name = await _called(visit, developer_id)
+        text = f"{name} becomes an owner and you become a member: from then on only owners can make you one again."
+        return visit.ask(f"Hand over to {name}?", text, "Hand over", _path(visit))
     done = await visit.portal.store.write(lambda tx: organisations.hand_over(tx, provider_id, actor, developer_id, now))
     return visit.redirect(_path(visit), "handed_over" if done else "nothing_changed")
 
 
 async def remove(visit: Visit) -> Response:
-    return await _remove(visit, _id(visit, "developer"))
+    developer_id = _id(visit, "developer")
+    if not visit.is_confirmed:
+        name = await _called(visit, developer_id)
+        text = "The organisation is closed to this colleague from then on. Keys that were copied go on working."
+        return visit.ask(f"Remove {name}?", text, "Remove", _path(visit))
+    return await _remove(visit, developer_id)
 
 
 async def leave(visit: Visit) -> Response:
+    if not visit.is_confirmed:
+        text = "You can come back only if an owner invites you again. Its keys and users stay as they are."
+        return visit.ask(f"Leave {(await provider_of(visit)).name}?", text, "Leave", _path(visit))
     return await _remove(visit, visit.who.developer_id)
 
 
@@ -114,6 +126,16 @@ async def _invitation(visit: Visit) -> tuple[Invitation | None, str]:
         return None, ""
     provider = await portal.access.read(lambda tx: providers.read(tx, found.provider_id))
     return found, "" if provider is None else provider.name
+
+
+async def _called(visit: Visit, developer_id: bytes) -> str:
+    """What the colleague is called; `Absent` for anybody else."""
+    provider_id = visit.organisation.provider_id
+    members = await visit.portal.store.read(lambda tx: organisations.members_of(tx, provider_id))
+    for member in members:
+        if member.developer_id == developer_id:
+            return called(member.name, member.email)
+    raise Absent
 
 
 async def _remove(visit: Visit, developer_id: bytes) -> Response:

@@ -27,6 +27,7 @@ MEBIBYTES = {"sqlite": 16, "postgresql": 160}
 WRITES = 20
 MOST_WRITES = 5_000
 RECOVERY_SECONDS = 20.0
+POSTGRES_SECONDS = 45.0
 AREAS = ("access", "keystore", "vault", "portal")
 
 
@@ -128,15 +129,26 @@ def run(engine: str, folder: Path) -> dict[str, Any]:
 
 
 def _restarted(postgres: PostgresServer) -> bool:
-    """PostgreSQL ends itself where its log has no room: what its supervisor does then is done here."""
+    """Whether PostgreSQL had ended and was started again; returns when it takes connections.
+
+    It ends itself where its log has no room, what its supervisor does then is done here; or it recovers on its own,
+    and then it is waited for: told to stop in the midst of that, it may take its time.
+    """
     import psycopg
 
-    try:
-        with psycopg.connect(postgres.url()):
-            return False
-    except psycopg.Error:
-        postgres.restart()
-        return True
+    ended = False
+    until = time.monotonic() + POSTGRES_SECONDS
+    while True:
+        try:
+            with psycopg.connect(postgres.url(), connect_timeout=2):
+                return ended
+        except psycopg.Error:
+            if time.monotonic() > until:
+                raise
+        if not postgres.running:
+            postgres.start()
+            ended = True
+        time.sleep(0.1)
 
 
 if __name__ == "__main__":

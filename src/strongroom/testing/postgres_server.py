@@ -61,6 +61,11 @@ class PostgresServer:
     def log(self) -> Path:
         return self.folder / "log"
 
+    @property
+    def running(self) -> bool:
+        """Whether its process is there: it may be starting, or recovering."""
+        return self._process is not None and self._process.poll() is None
+
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://{SUPERUSER}@/{database}?host={quote(str(self.folder), safe='')}"
 

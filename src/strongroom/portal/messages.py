@@ -113,12 +113,13 @@ def account_deleted(to: str) -> Message:
     )
 
 
-def subscription_news(to: str, name: str, outcome: str, url: str) -> Message:
+def subscription_news(to: str, name: str, outcome: str, url: str, reason: str = "") -> Message:
     """`outcome` completes a sentence that begins with the name of the subscription."""
     return compose(
         to,
         "News of a Strongroom subscription",
         f"The subscription “{name}” {outcome}",
+        *([f"The operator says: {reason}"] if reason else []),
         button="Look at the subscription",
         url=url,
     )

@@ -22,7 +22,7 @@ NOTICES = {
     "subscription_approved": "The subscription was approved, and its owners were told.",
     "subscription_rejected": "The subscription was rejected, and its owners were told.",
     "subscription_suspended": "The subscription was suspended, and its owners were told.",
-    "subscription_resumed": "The subscription goes on, and its owners were told.",
+    "subscription_resumed": "The subscription was resumed, and its owners were told.",
     "renamed": "The name was changed.",
     "expiry_changed": "The end was changed.",
     "shown_before": "Keys are shown once. Regenerate the one you have lost.",

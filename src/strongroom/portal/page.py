@@ -120,14 +120,24 @@ class Visit:
         """Whether the visitor has said yes on the page that `ask` shows."""
         return self.form.text("confirmed") == "yes"
 
-    def ask(self, heading: str, text: str, button: str, back: str, **fields: str) -> Response:
+    def ask(
+        self, heading: str, text: str, button: str, back: str, *, asks_reason: bool = False, **fields: str
+    ) -> Response:
         """A page that says what an action would do, and a button that does it; `fields` of the form go along.
 
+        With `asks_reason` there is a field for one, which may stay empty.
         Without a script there is no other way to ask, and a slip of the mouse should end nothing.
         """
-        path = self.request.scope["path"].removeprefix(PREFIX)
-        given = {**fields, "confirmed": "yes"}
-        return self.page("sure.html", path=path, fields=given, heading=heading, text=text, button=button, back=back)
+        return self.page(
+            "sure.html",
+            path=self.request.scope["path"].removeprefix(PREFIX),
+            fields={**fields, "confirmed": "yes"},
+            heading=heading,
+            text=text,
+            button=button,
+            back=back,
+            asks_reason=asks_reason,
+        )
 
     def notify(self, notice: str) -> None:
         """Show the notice of this code once, on the next page."""

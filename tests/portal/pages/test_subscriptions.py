@@ -156,7 +156,8 @@ async def test_what_needs_approval_is_activated_after_it(site: Any) -> None:
     await browser.send(f"{path}/activate")
     assert await opens(site, keys[0]) == "ok"
     await operator.get("/operator")
-    await operator.send(f"/operator/subscriptions/{provider}/{subscription}/suspend")
+    await operator.send(f"/operator/subscriptions/{provider}/{subscription}/suspend", confirmed="yes", reason="unpaid")
+    assert "The operator says: unpaid" in " ".join((await site.mails())[-1].get_body(("plain",)).get_content().split())
     assert await opens(site, keys[0]) == Refusal.subscription_key_inactive.code
     await operator.send(f"/operator/subscriptions/{provider}/{subscription}/resume")
     assert await opens(site, keys[0]) == "ok"

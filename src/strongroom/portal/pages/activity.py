@@ -3,8 +3,8 @@
 from starlette.responses import Response
 
 from strongroom.portal.activity import SENTENCES, Names, names_in_access, names_of_people
+from strongroom.portal.decisions import ACTIONS as OPERATOR_ACTIONS
 from strongroom.portal.page import Needs, Page, Visit
-from strongroom.portal.pages.operator import ACTIONS as OPERATOR_ACTIONS
 from strongroom.portal.pages.organisation import provider_of
 from strongroom.server import audit
 from strongroom.server.audit import AuditEvent

@@ -1,0 +1,87 @@
+"""What the operator decides about a subscription, on the page and on the command line alike; owners are told."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from strongroom.access import subscription_states, subscriptions
+from strongroom.access.subscriptions import SubscriptionRecord
+from strongroom.portal import messages, organisations
+from strongroom.portal.mail import MailQueue
+from strongroom.server import audit
+from strongroom.server.db import Transaction
+from strongroom.server.ids import to_text
+
+_Run: TypeAlias = Callable[[Transaction, SubscriptionRecord, int], Awaitable[bool]]
+
+MAX_REASON = 160
+"""Of the 200 characters of a line of the audit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    action: str
+    """What the audit calls it."""
+    outcome: str
+    """Completes a sentence that begins with the name of the subscription."""
+    run: _Run
+    """False where there is nothing to decide."""
+
+
+async def _approve(tx: Transaction, record: SubscriptionRecord, now: int) -> bool:
+    return await subscription_states.approve(tx, record.provider_id, record.id, now)
+
+
+async def _reject(tx: Transaction, record: SubscriptionRecord, now: int) -> bool:
+    waits = record.state == "submitted" and record.approved_at is None
+    return waits and await subscriptions.cancel(tx, record.provider_id, record.id, now)
+
+
+async def _suspend(tx: Transaction, record: SubscriptionRecord, now: int) -> bool:
+    return await subscription_states.suspend(tx, record.provider_id, record.id, now)
+
+
+async def _resume(tx: Transaction, record: SubscriptionRecord, now: int) -> bool:
+    return await subscription_states.resume(tx, record.provider_id, record.id, now)
+
+
+DECISIONS: Mapping[str, Decision] = {
+    "approve": Decision("subscription_approved", "was approved. It can be activated now.", _approve),
+    "reject": Decision("subscription_rejected", "was not approved, and has ended.", _reject),
+    "suspend": Decision(
+        "subscription_suspended", "was suspended by the operator. Its keys are refused for now.", _suspend
+    ),
+    "resume": Decision("subscription_resumed", "was resumed. Its keys work again.", _resume),
+}
+ACTIONS = frozenset(decision.action for decision in DECISIONS.values())
+
+
+async def decide(
+    tx: Transaction,
+    name: str,
+    provider_id: bytes,
+    subscription_id: bytes,
+    now: int,
+    *,
+    actor_id: bytes | None = None,
+    reason: str = "",
+) -> SubscriptionRecord | None:
+    """Decide and note it, in the access database; None where it is not possible. The reason is told to the owners."""
+    record = await subscriptions.read(tx, provider_id, subscription_id)
+    if record is None or not await DECISIONS[name].run(tx, record, now):
+        return None
+    action, detail = DECISIONS[name].action, reason[:MAX_REASON]
+    await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=subscription_id, detail=detail)
+    return record
+
+
+async def tell_owners(
+    tx: Transaction, mail: MailQueue, name: str, record: SubscriptionRecord, base_url: str, reason: str, now: int
+) -> int:
+    """Put down a message to every owner, in the portal's database; how many. `base_url` is the portal's."""
+    url = f"{base_url}/organisations/{to_text(record.provider_id)}/subscriptions/{to_text(record.id)}"
+    owners = [one for one in await organisations.members_of(tx, record.provider_id) if one.role == "owner"]
+    for owner in owners:
+        outcome, said = DECISIONS[name].outcome, reason[:MAX_REASON]
+        await mail.put(tx, messages.subscription_news(owner.email, record.name, outcome, url, said), now)
+    return len(owners)

@@ -134,3 +134,24 @@ async def test_patience_finds_no_code_and_the_owner_hears_of_it(site: "Site") ->
     assert wrong == SECOND_FACTOR_DAY.times
     told = [mail for mail in await site.mails() if mail["Subject"] == "A change to your Strongroom account"]
     assert len(told) == SECOND_FACTOR_DAY.times // SECOND_FACTOR.times
+
+
+async def test_invitations_are_limited_by_mailbox_and_by_network(site: "Site") -> None:
+    ada = await site.sign_up()
+    await ada.get("/organisations/new")
+    await ada.send("/organisations/new", name="Acme")
+    base = ada.path
+    await ada.get(f"{base}/people")
+    ada.http.follow_redirects = False
+
+    async def invite(email: str) -> int:
+        return (await ada.post(f"{base}/people/invite", email=email, role="member")).status_code
+
+    # Told at the field: the list beside it would show that there is no invitation.
+    assert [await invite("bob@example.com") for _ in range(MAIL_TO_FROM.times + 1)] == [303] * MAIL_TO_FROM.times + [
+        422
+    ]
+    assert len(await site.mails("bob@example.com")) == MAIL_TO_FROM.times
+    left = MAIL_FROM.times - MAIL_TO_FROM.times - 1
+    statuses = {await invite(f"colleague-{number}@example.com") for number in range(left * 2)}
+    assert statuses == {303, 429}

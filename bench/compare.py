@@ -2,6 +2,7 @@
 
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -70,8 +71,19 @@ class Comparison:
         }
 
 
-def compare(plan: Plan, first: Server, second: Server, *, rounds: int = ROUNDS, same: bool = True) -> Comparison:
-    """Check the answers of both, then time them in turn. `same`: both have to give the same fields."""
+def compare(
+    plan: Plan,
+    first: Server,
+    second: Server,
+    *,
+    rounds: int = ROUNDS,
+    same: bool = True,
+    between: Callable[[], None] | None = None,
+) -> Comparison:
+    """Check the answers of both, then time them in turn, and `between` after each of both.
+
+    `same`: both have to give the same fields.
+    """
     answers = [check(plan, server.port) for server in (first, second)]
     if same and shape(answers[0]) != shape(answers[1]):
         raise RuntimeError(f"{plan.name}: the two servers do not give the same answer")
@@ -82,6 +94,8 @@ def compare(plan: Plan, first: Server, second: Server, *, rounds: int = ROUNDS, 
         # Turned round each time, so that a drift of the machine is nobody's advantage.
         for server in (first, second)[:: -1 if number % 2 else 1]:
             measure(plan, server, sides[id(server)])
+        if between is not None:
+            between()
     return Comparison(plan.name, sides[id(first)], sides[id(second)])
 
 

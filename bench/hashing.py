@@ -11,7 +11,7 @@ import time
 from argon2.low_level import Type, hash_secret, verify_secret
 stored = hash_secret(b"x" * 32, b"y" * 16, 2, 19 * 1024, 1, 32, Type.ID)
 done, started = 0, time.perf_counter()
-while time.perf_counter() - started < 1:
+while time.perf_counter() - started < 0.5:
     verify_secret(stored, b"x" * 32, Type.ID)
     done += 1
 print(done / (time.perf_counter() - started))

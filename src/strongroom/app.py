@@ -69,7 +69,7 @@ class Application:
     def __init__(self, settings: Settings, *, clock: Clock | None = None, log_stream: TextIO | None = None) -> None:
         """Opens what is on this machine; databases that answer over a network are opened by `start`.
 
-        `InUse`, `SettingsError`, `SchemaError` or `Unavailable` say what stands in the way.
+        `InUse`, `Exposed`, `SettingsError`, `SchemaError` or `Unavailable` say what stands in the way.
         """
         self.settings = settings
         self.clock = clock or SystemClock()

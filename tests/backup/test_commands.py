@@ -127,12 +127,25 @@ async def test_a_malformed_secret_is_not_repeated(
     assert "hunter2" not in refused.output
 
 
+@pytest.mark.parametrize("command", ["backup", "restore", "verify"])
+async def test_a_secret_that_others_can_read_is_one_line_that_says_what_to_do(
+    populated: Any, run: Callable[..., Any], command: str
+) -> None:
+    folder = populated.deployment.folder
+    (folder / "secret").chmod(0o644)
+    file = folder / "made" if command == "backup" else populated.archive
+    refused = await run(command, file, "--data", folder)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == f"strongroom: others can reach the server secret: chmod 600 {folder / 'secret'}\n"
+
+
 async def test_what_is_wrong_is_one_line_and_exit_code_1(
     populated: Any, deployment: Callable[..., Any], run: Callable[..., Any]
 ) -> None:
     target = deployment("sqlite", secret="ab" * 32)
     target.folder.mkdir()
     (target.folder / "secret").write_text("ab" * 32)
+    (target.folder / "secret").chmod(0o600)
     other = await run("restore", populated.archive, "--data", target.folder)
     assert (other.exit_code, other.stderr.count("\n")) == (1, 1)
     assert "another server secret" in other.stderr

@@ -212,27 +212,29 @@ async def test_a_claim_that_came_to_nothing_before_the_backup_cannot_be_made_aga
 async def test_every_write_acknowledged_before_a_backup_began_is_in_it(
     engine: str, deployment: Callable[..., Any], tmp_path: Path, login_secret: Any, sealed: Any
 ) -> None:
-    source, acknowledged, numbers = deployment(engine), [], itertools.count()
+    source, acknowledged, numbers, progress = deployment(engine), [], itertools.count(), asyncio.Event()
 
     async def write(service: Any, session: str) -> None:
         while True:
             key = {"serialized_data_encryption_key": sealed(seed=next(numbers))}
             made = await service.made("POST", "/keystore/data_encryption_keys", key, session)
             acknowledged.append(made["data_encryption_key"]["id"])
+            progress.set()
 
     async with source.running() as service:
         await service.create_user("ada", login_secret())
         session = await service.log_in("ada", login_secret())
         writers = [asyncio.create_task(write(service, session)) for _ in range(16)]
-        expected = []
+        expected: list[list[str]] = []
         for round_ in range(3):
-            await asyncio.sleep(0.15)
+            for _ in range(16):
+                progress.clear()
+                await progress.wait()
             expected.append(list(acknowledged))
             await asyncio.to_thread(asyncio.run, source.back_up(tmp_path / f"archive-{round_}"))
         for writer in writers:
             writer.cancel()
         await asyncio.gather(*writers, return_exceptions=True)
-    assert len(acknowledged) > len(expected[-1]) > len(expected[0]) > 0
     for round_, ids in enumerate(expected):
         target = deployment(engine)
         target.take_secret_of(source)
@@ -257,6 +259,7 @@ def test_a_user_unlocks_the_restored_account_with_name_and_passphrase(tmp_path: 
     target = load({}, {"data": str(tmp_path / "b"), "areas": "keystore,vault", "secret": secret_text})
     asyncio.run(restoring.restore(target, secret, tmp_path / "archive", lambda *_: None))
     (tmp_path / "b" / "secret").write_text(secret_text)
+    (tmp_path / "b" / "secret").chmod(0o600)
     with Service(folder=tmp_path / "b") as service, service.client() as client:
         assert client.unlock("ada", passphrase).open(sealed) == b"what only ada can read"
 
@@ -265,6 +268,7 @@ async def test_a_restore_needs_the_matching_secret(engine: str, populated: Any, 
     target = deployment(engine)
     target.folder.mkdir()
     (target.folder / "secret").write_text("ab" * 32)
+    (target.folder / "secret").chmod(0o600)
     with pytest.raises(RestoreRefused, match="another server secret"):
         await target.restore(populated.archive)
     assert [file.name for file in target.folder.iterdir()] == ["secret"]

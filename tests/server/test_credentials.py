@@ -15,7 +15,7 @@ from strongroom.crypto.checksum import with_checksum
 from strongroom.server import ids, tokens
 from strongroom.server.clock import MovableClock, SystemClock, wire_time
 from strongroom.server.passphrases import CostClass, PassphraseHasher, cost_class
-from strongroom.server.secret import ServerSecret, load_or_create, parse
+from strongroom.server.secret import Exposed, ServerSecret, load_or_create, parse, read
 from strongroom.server.tokens import Prefix
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -100,6 +100,29 @@ def test_those_who_start_together_agree_on_one_secret(tmp_path: Path) -> None:
         made = list(pool.map(lambda _: load_or_create(tmp_path / "secret"), range(64)))
     assert len(set(made)) == 1
     assert [file.name for file in tmp_path.iterdir()] == ["secret"]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o610])
+def test_a_secret_of_ours_that_others_can_reach_is_refused_and_left_as_it_is(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "a b"
+    made = load_or_create(path)
+    path.chmod(mode)
+    for reading in (read, load_or_create):
+        with pytest.raises(Exposed, match=f"chmod 600 '{path}'"):
+            reading(path)
+    path.chmod(0o400)
+    assert read(path) == made
+
+
+@pytest.mark.parametrize("mode", [0o440, 0o444])
+def test_the_mode_of_a_secret_that_was_mounted_for_us_is_not_ours_to_judge(
+    tmp_path: Path, mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "secret"
+    made = load_or_create(path)
+    path.chmod(mode)
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    assert load_or_create(path) == made
 
 
 @pytest.mark.parametrize("text", ["", "00", "zz" * 32, "00" * 33])

@@ -5,7 +5,7 @@ from importlib.resources import files
 from strongroom.server.db import migrate
 from strongroom.server.db.copying import Destination, Snapshot
 from strongroom.server.db.open import open_destination, open_snapshot
-from strongroom.server.secret import ServerSecret, parse
+from strongroom.server.secret import ServerSecret, parse, read
 from strongroom.server.settings import Settings
 
 # Whoever refers comes before what is referred to: a vault user was admitted by a token that the key store had taken
@@ -50,9 +50,9 @@ def destinations(settings: Settings) -> dict[str, Destination]:
 
 
 def read_secret(settings: Settings) -> ServerSecret | None:
-    """The server secret from the setting or the data folder, never a new one; `ValueError` for a malformed one."""
+    """The server secret from the setting or the data folder, never a new one; `Exposed`, `ValueError`."""
     file = settings.data / "secret"
     if settings.secret is None and not file.is_file():
         return None
-    current = parse(settings.secret) if settings.secret else parse(file.read_text("ascii"))
+    current = parse(settings.secret) if settings.secret else read(file)
     return ServerSecret(current, parse(settings.previous_secret) if settings.previous_secret else None)

@@ -10,6 +10,7 @@ _BAD_SETTINGS = ("SettingsError", "ConfigurationRefused")
 # Of the service; looked up where they live only if that module was loaded, because the base install has no server.
 _SERVICE_ERRORS = {
     "strongroom.server.settings": ("SettingsError",),
+    "strongroom.server.secret": ("Exposed",),
     "strongroom.server.db": ("Unavailable",),
     "strongroom.server.db.migrate": ("SchemaError",),
     "strongroom.app": ("InUse",),

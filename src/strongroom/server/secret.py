@@ -5,9 +5,15 @@ import hashlib
 import hmac
 import os
 import secrets
+import shlex
+import stat
 from pathlib import Path
 
 SIZE = 32
+
+
+class Exposed(Exception):
+    """Others can read the file of the server secret. The message names it and says what to do."""
 
 
 class ServerSecret:
@@ -70,12 +76,10 @@ def _key_id(value: bytes) -> int:
 def load_or_create(path: Path) -> bytes:
     """Read the secret from `path`; at first start make it, readable by its owner only.
 
-    Processes that start together agree on one: the file appears whole or not at all.
+    Processes that start together agree on one: the file appears whole or not at all. `Exposed`, `ValueError`.
     """
-    try:
-        return parse(path.read_text("ascii"))
-    except FileNotFoundError:
-        pass
+    with contextlib.suppress(FileNotFoundError):
+        return read(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -88,7 +92,20 @@ def load_or_create(path: Path) -> bytes:
     finally:
         draft.unlink()
     _sync_folder(path.parent)
-    return parse(path.read_text("ascii"))
+    return read(path)
+
+
+def read(path: Path) -> bytes:
+    """The secret that is there: `Exposed`, `ValueError`, `FileNotFoundError`.
+
+    A file of our own that others can reach is refused, as ssh refuses a private key. One that belongs to somebody else
+    was put there for us, such as a secret mounted into a container: its mode is for whoever mounted it to choose.
+    """
+    with path.open(encoding="ascii") as file:
+        about = os.fstat(file.fileno())
+        if about.st_uid == os.geteuid() and stat.S_IMODE(about.st_mode) & 0o077:
+            raise Exposed(f"others can reach the server secret: chmod 600 {shlex.quote(str(path))}")
+        return parse(file.read())
 
 
 def parse(text: str) -> bytes:

@@ -93,15 +93,15 @@ class Application:
         self.keystore = self._make_keystore() if "keystore" in settings.areas else None
         self.vault = self._make_vault() if "vault" in settings.areas else None
         self.portal = self._make_portal() if "portal" in settings.areas else None
-        access_log = AccessLog(log_stream) if settings.access_log else None
-        self._pages = None if self.portal is None else portal_assembly.Pages(self.portal, access_log)
+        self._access_log = AccessLog(log_stream) if settings.access_log else None
+        self._pages = None if self.portal is None else portal_assembly.Pages(self.portal, self._access_log)
         door = Door(
             self._routes(),
             authenticate_subscription=self._subscription,
             authenticate=self._credentials(),
             public_url=settings.base_url,
             body_timeout=settings.body_timeout,
-            access_log=access_log,
+            access_log=self._access_log,
             usage=self.usage,
         )
         self._door: Asgi = CrossOrigin(door, settings.cors_origins) if settings.cors_origins else door
@@ -151,6 +151,8 @@ class Application:
             self.portal.passwords.close()
         for store in self._stores:
             await store.close()
+        if self._access_log is not None:
+            self._access_log.flush()
         self._unlock()
 
     async def ensure_sandbox(self) -> sandbox.SandboxKeys:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from strongroom.server.logging import configure, redact
+from strongroom.server.logging import AccessLog, configure, redact
 
 NAMES = ("strongroom", "uvicorn", "asyncio")
 
@@ -56,3 +56,45 @@ def test_an_exception_is_told_by_type_and_place(log: io.StringIO) -> None:
 def test_what_looks_like_a_credential_is_starred() -> None:
     for credential in ("srk_0123456789", "srp_0123456789", "srs_ab.0123456789", "srl1_0123456789", "sri_0123456789"):
         assert redact(f'{{"a":"{credential}"}}') == '{"a":"***"}'
+
+
+class Writes(io.StringIO):
+    """How often something was written."""
+
+    times = 0
+
+    def write(self, text: str) -> int:
+        self.times += 1
+        return super().write(text)
+
+
+def test_the_access_log_has_a_line_for_each_request_written_once_a_turn() -> None:
+    stream = Writes()
+    access_log = AccessLog(stream)
+
+    async def two_turns() -> None:
+        for turn in range(2):
+            for number in range(3):
+                access_log.write("GET", "/path", 200, 0.0125, f"{turn}-{number}")
+            await asyncio.sleep(0)
+
+    asyncio.run(two_turns())
+    said = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["request_id"] for line in said] == ["0-0", "0-1", "0-2", "1-0", "1-1", "1-2"]
+    assert said[0] | {"time": ""} == {
+        "time": "",
+        "level": "info",
+        "event": "request",
+        "method": "GET",
+        "path": "/path",
+        "status": 200,
+        "ms": 12.5,
+        "request_id": "0-0",
+    }
+    assert stream.times == 2
+
+
+def test_the_access_log_writes_at_once_where_no_loop_runs() -> None:
+    stream = io.StringIO()
+    AccessLog(stream).write("GET", "/path", 200, 0, "1")
+    assert json.loads(stream.getvalue())["request_id"] == "1"

@@ -38,7 +38,7 @@ class AuthenticateSubscription(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Route:
     """One endpoint with its handler."""
 
@@ -74,9 +74,12 @@ class Door:
         access_log: AccessLog | None = None,
         usage: UsageCounter | None = None,
     ) -> None:
+        self._credentials: dict[Route, Authenticate] = {}
         self._static: dict[str, dict[str, Route]] = {}
         self._by_prefix: dict[str, dict[str, Route]] = {}
         for route in routes:
+            if not isinstance(route.endpoint.credential, Open):
+                self._credentials[route] = authenticate[route.endpoint.credential]
             for path in route.endpoint.paths:
                 prefix, brace, _ = path.partition("{")
                 table = self._by_prefix if brace else self._static
@@ -85,7 +88,6 @@ class Door:
                     raise TypeError(f"{route.endpoint.method} {path} is served twice")
                 methods[route.endpoint.method] = route
         self._authenticate_subscription = authenticate_subscription
-        self._authenticate = authenticate
         self._type_prefix = public_url + self.REFUSALS
         self._body_timeout = body_timeout
         self._access_log = access_log
@@ -170,7 +172,7 @@ class Door:
                 raise Refused(Refusal.subscription_key_missing)
             who = scope["strongroom.subscription"] = await self._authenticate_subscription(key)
         if not isinstance(endpoint.credential, Open):
-            who = await self._authenticate[endpoint.credential](who, incoming.authorization(headers))
+            who = await self._credentials[route](who, incoming.authorization(headers))
         what: Any = segment
         if endpoint.has_body:
             body = await incoming.body(endpoint, headers, scope, receive, self._body_timeout)

@@ -4,7 +4,8 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from strongroom.server.header_lines import CONSTANT, line
+from strongroom.server.asgi import Header
+from strongroom.server.header_lines import CONSTANT, FRAMING, line
 
 _WITHOUT_BODY: Final = (204, 304)
 _MOST_JOINED: Final = 64 * 1024
@@ -48,24 +49,16 @@ class Exchange(RequestResponseCycle):
     def _start(self, status: int, headers: Any) -> None:
         self.response_started = True
         self.waiting_for_100_continue = False
-        lines = [STATUS_LINE[status]]
+        lines = [STATUS_LINE[status], _defaults(self.default_headers)]
         closes = False
-        for header in (*self.default_headers, *headers):
+        for header in headers:
             if (known := CONSTANT.get(header)) is not None:
                 lines.append(known)
                 continue
             name, value = header
             lines.append(line(name, value))
-            match name.lower():
-                case b"content-length" if self.chunked_encoding is None:
-                    self.expected_content_length = int(value)
-                    self.chunked_encoding = False
-                case b"transfer-encoding" if value.lower() == b"chunked":
-                    self.expected_content_length = 0
-                    self.chunked_encoding = True
-                case b"connection" if b"close" in [token.strip() for token in value.lower().split(b",")]:
-                    self.keep_alive = False
-                    closes = True
+            if (lowered := name.lower()) in FRAMING:
+                closes = self._frame(lowered, value) or closes
         if not self.keep_alive and not closes:
             lines.append(b"connection: close\r\n")
         if self.chunked_encoding is None and self.scope["method"] != "HEAD" and status not in _WITHOUT_BODY:
@@ -73,6 +66,21 @@ class Exchange(RequestResponseCycle):
             lines.append(b"transfer-encoding: chunked\r\n")
         lines.append(b"\r\n")
         self._head = b"".join(lines)
+
+    def _frame(self, name: bytes, value: bytes) -> bool:
+        """Note what a header says about the end of this answer; True where it ends the connection too."""
+        if name == b"connection":
+            closes = b"close" in [token.strip() for token in value.lower().split(b",")]
+            self.keep_alive = self.keep_alive and not closes
+            return closes
+        if name == b"transfer-encoding":
+            if value.lower() == b"chunked":
+                self.expected_content_length = 0
+                self.chunked_encoding = True
+        elif self.chunked_encoding is None:
+            self.expected_content_length = int(value)
+            self.chunked_encoding = False
+        return False
 
     def _send_body(self, body: bytes, more_body: bool) -> None:
         if self.scope["method"] == "HEAD":
@@ -101,3 +109,19 @@ class Exchange(RequestResponseCycle):
             if not self.keep_alive:
                 self.transport.close()
             self.on_response()
+
+
+class _Defaults:
+    """The lines of the server's own headers: the same list for a second, until its date is another."""
+
+    def __init__(self) -> None:
+        self.headers: list[Header] = []
+        self.lines = b""
+
+    def __call__(self, headers: list[Header]) -> bytes:
+        if headers is not self.headers:
+            self.headers, self.lines = headers, b"".join(line(name, value) for name, value in headers)
+        return self.lines
+
+
+_defaults = _Defaults()

@@ -27,6 +27,9 @@ class Prefix(Enum):
     """The one-time links of the portal's mail."""
 
 
+_SESSION = Prefix.session.value
+
+
 def mint(prefix: Prefix, entropy: bytes | None = None) -> str:
     """A new token; `entropy` (32 bytes) makes the same one again."""
     return with_checksum(prefix.value + _base62(entropy or secrets.token_bytes(32)))
@@ -60,7 +63,7 @@ def mint_session(user_id: bytes, session_id: bytes) -> tuple[str, bytes]:
 def parse_session(text: str) -> tuple[bytes, bytes, bytes] | None:
     """User id, session id and the digest of the secret part, or None for what can be no session string."""
     first, dot, second = text.partition(".")
-    if not dot or not first.startswith(Prefix.session.value) or not _BODY.fullmatch(second) or not has_checksum(text):
+    if not dot or not first.startswith(_SESSION) or not _BODY.fullmatch(second) or not has_checksum(text):
         return None
     row = decode_unpadded(first[4:])
     if row is None or len(row) != 32:

@@ -20,6 +20,7 @@ class _OnLoop:
         sent = httpx.Request(request.method, request.url, headers=request.headers, content=request.content)
         answer = await self._inner.handle_async_request(sent)
         body = b"".join([chunk async for chunk in answer.aiter_raw()])
+        await asyncio.sleep(0)  # the log line of the request is written at the end of the turn
         return httpx.Response(answer.status_code, headers=answer.headers, content=body)
 
 

@@ -12,7 +12,7 @@ from strongroom.server.usage import UsageCounter
 
 pytestmark = pytest.mark.anyio
 NOW = 1_000 * DAY + 5 * HOUR + 7 * MINUTE
-WHO = Subscription(b"p" * 16, b"s" * 16, False)
+WHO = Subscription(b"p" * 16, b"s" * 16, False, "primary")
 
 
 async def put(access: Any, at: int, *codes: str | None) -> None:

@@ -115,7 +115,7 @@ KEPT = {
         "memberships",
         "passkeys",
         "recovery_codes",
-        "reminders",
+        "told",
     },
 }
 

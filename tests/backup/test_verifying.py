@@ -31,7 +31,7 @@ BREACHES: dict[str, dict[str, str | None]] = {
         "every look-up of a provider's name leads to it": "INSERT INTO provider_names VALUES ('other', x'00')",
         "every subscription belongs to a provider": "UPDATE subscriptions SET provider_id = x'00'",
         "every subscription key belongs to a subscription": "UPDATE subscription_keys SET subscription_id = x'00'",
-        "a subscription has at most one primary and one secondary key without an end": (
+        "a subscription has at most one primary and one secondary key in force": (
             "UPDATE subscription_keys SET slot = 'primary'"
         ),
         "every provider API key belongs to a provider": "UPDATE provider_api_keys SET provider_id = x'00'",

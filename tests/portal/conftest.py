@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import httpx
+import pyotp
 import pytest
 
 from strongroom.app import Application
@@ -130,6 +131,16 @@ class Site:
         await browser.get(link)
         await browser.send(link, password=password)
         assert browser.is_signed_in, browser.text
+        return browser
+
+    async def operator(self) -> Browser:
+        """The operator, signed in, with authenticator codes turned on."""
+        browser = await self.sign_up(OPERATOR)
+        await browser.get("/account/totp")
+        found = re.search(r'<code id="key"[^>]*>([A-Z2-7 ]+)</code>', browser.text)
+        assert found
+        code = pyotp.TOTP(found[1].replace(" ", "")).at(self.clock.now() // 1000)
+        await browser.send("/account/totp", code=code, password=PASSWORD)
         return browser
 
     async def sign_in(self, email: str = EMAIL, password: str = PASSWORD) -> Browser:

@@ -19,7 +19,7 @@ lifetime_days = 30
 
 
 def test_the_file_that_ships_has_a_sandbox_that_needs_no_approval() -> None:
-    found = products.load(None)
+    found = products.Products(None)
     sandbox = found.find("sandbox")
     assert sandbox is not None
     assert not sandbox.approval
@@ -31,7 +31,7 @@ def test_the_file_that_ships_has_a_sandbox_that_needs_no_approval() -> None:
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "products.toml"
     path.write_text(GOOD, "utf-8")
-    [gold] = products.load(path).all
+    [gold] = products.load(path)
     assert (gold.id, gold.approval, gold.quota, gold.rate, gold.lifetime_days, gold.terms) == (
         "gold",
         True,
@@ -67,4 +67,38 @@ def test_a_mistake_stops_the_start(tmp_path: Path, text: str) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SettingsError):
-        products.load(tmp_path / "products.toml")
+        products.Products(tmp_path / "products.toml")
+
+
+def test_a_changed_file_counts_from_the_next_look(tmp_path: Path) -> None:
+    path = tmp_path / "products.toml"
+    path.write_text(GOOD, "utf-8")
+    found = products.Products(path)
+    path.write_text(GOOD + GOOD.replace("gold", "silver"), "utf-8")
+    assert [product.id for product in found.all] == ["gold", "silver"]
+    other = tmp_path / "other.toml"
+    other.write_text(GOOD.replace('"Gold"', '"Gilt"'), "utf-8")
+    other.rename(path)
+    gold = found.find("gold")
+    assert gold is not None
+    assert gold.name == "Gilt"
+    assert found.find("silver") is None
+
+
+def test_a_broken_file_keeps_the_last_good_one_and_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "products.toml"
+    path.write_text(GOOD, "utf-8")
+    found = products.Products(path)
+    assert found.problem is None
+    path.write_text(GOOD.replace("quota", "qouta"), "utf-8")
+    for _ in range(3):
+        assert [product.id for product in found.all] == ["gold"]
+        assert "qouta" in (found.problem or "")
+    assert [record.message for record in caplog.records] == ["products not changed"]
+    path.unlink()
+    assert [product.id for product in found.all] == ["gold"]
+    assert "can be read" in (found.problem or "")
+    path.write_text(GOOD, "utf-8")
+    assert found.problem is None

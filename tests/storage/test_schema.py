@@ -73,7 +73,7 @@ LOOK_UPS = {
         "attempts": "bucket",
         "mails": "id",
         "audit_events": "subject_id",
-        "reminders": "subscription_id",
+        "told": "subject_id",
         "shown_once": "id",
     },
 }

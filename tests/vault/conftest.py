@@ -67,8 +67,10 @@ class World:
     provider_id: bytes = PROVIDER
     other_provider_id: bytes = OTHER_PROVIDER
     private_keys: dict[str, PrivateKey] = field(default_factory=dict)
-    subscription: Subscription = field(default_factory=lambda: Subscription(PROVIDER, b"\x03" * 16, False))
-    other_subscription: Subscription = field(default_factory=lambda: Subscription(OTHER_PROVIDER, b"\x04" * 16, False))
+    subscription: Subscription = field(default_factory=lambda: Subscription(PROVIDER, b"\x03" * 16, False, "primary"))
+    other_subscription: Subscription = field(
+        default_factory=lambda: Subscription(OTHER_PROVIDER, b"\x04" * 16, False, "primary")
+    )
 
     def public_pem(self, name: str) -> str:
         return public_pem(name)

@@ -40,7 +40,7 @@ ORDER BY subscriptions.id LIMIT :limit
 """
 ENDING = """
 SELECT provider_id, id, name, state, created_at, activated_at, ended_at, product, approved_at, expires_at
-FROM subscriptions WHERE state = 'active' AND expires_at > :after AND expires_at <= :until
+FROM subscriptions WHERE state = 'active' AND (expires_at, id) > (:after, :after_id) AND expires_at <= :until
 ORDER BY expires_at, id LIMIT :limit
 """
 _LAST = b"\xff" * 16
@@ -84,6 +84,9 @@ async def waiting(tx: Transaction, limit: int) -> list[tuple[SubscriptionRecord,
     return [(record_of(row[:-1]), row[-1]) for row in await tx.all(WAITING, limit=limit)]
 
 
-async def ending(tx: Transaction, after: int, until: int, limit: int) -> list[SubscriptionRecord]:
-    """Active subscriptions that end in a time to come."""
-    return [record_of(row) for row in await tx.all(ENDING, after=after, until=until, limit=limit)]
+async def ending(
+    tx: Transaction, after: int, until: int, limit: int, after_id: bytes = _LAST
+) -> list[SubscriptionRecord]:
+    """Active subscriptions that end in a time to come, the nearest first; `after_id` as the last one seen."""
+    rows = await tx.all(ENDING, after=after, after_id=after_id, until=until, limit=limit)
+    return [record_of(row) for row in rows]

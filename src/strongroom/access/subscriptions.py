@@ -18,7 +18,7 @@ VALUES (:provider_id, :id, :name, 'submitted', :now, NULL, NULL, :product, :appr
 """
 INSERT_KEY = """
 INSERT INTO subscription_keys (key_hash, provider_id, subscription_id, slot, hint, created_at, expires_at)
-VALUES (:key_hash, :provider_id, :subscription_id, :slot, :hint, :now, NULL)
+VALUES (:key_hash, :provider_id, :subscription_id, :slot, :hint, :now, :expires_at)
 """
 ACTIVATE = """
 UPDATE subscriptions SET state = 'active', activated_at = :now
@@ -30,15 +30,17 @@ WHERE provider_id = :provider_id AND id = :id AND state <> 'cancelled'
 """
 # Changing the subscription's row makes a second regeneration wait, so that it retires the key the first one made.
 TAKE_TURN = "UPDATE subscriptions SET name = name WHERE provider_id = :provider_id AND id = :id"
-# No old key of the slot goes on for longer than asked for, one that is in an earlier grace included: a key that has
-# leaked can be ended whenever that is noticed.
+# No old key of the slot goes on for longer than asked for, one that is in an earlier grace or has an end included: a key
+# that has leaked can be ended whenever that is noticed.
 RETIRE_KEY = """
-UPDATE subscription_keys SET expires_at = :at
-WHERE provider_id = :provider_id AND subscription_id = :id AND slot = :slot AND (expires_at IS NULL OR expires_at > :at)
+UPDATE subscription_keys
+SET replaced_at = coalesce(replaced_at, :now), expires_at = CASE WHEN expires_at < :at THEN expires_at ELSE :at END
+WHERE provider_id = :provider_id AND subscription_id = :id AND slot = :slot
+  AND (replaced_at IS NULL OR expires_at > :at)
 """
 AUTHENTICATE = """
 SELECT subscriptions.provider_id, subscriptions.id, subscriptions.state, subscription_keys.expires_at,
-       providers.login_policy, subscriptions.expires_at
+       providers.login_policy, subscriptions.expires_at, subscription_keys.slot, subscription_keys.replaced_at
 FROM subscription_keys
 JOIN subscriptions
   ON subscriptions.provider_id = subscription_keys.provider_id AND subscriptions.id = subscription_keys.subscription_id
@@ -54,7 +56,7 @@ SELECT provider_id, id, name, state, created_at, activated_at, ended_at, product
 FROM subscriptions WHERE provider_id = :provider_id AND id = :id
 """
 KEYS_OF = """
-SELECT slot, hint, created_at, expires_at, last_used_at FROM subscription_keys
+SELECT slot, hint, created_at, expires_at, replaced_at, last_used_at FROM subscription_keys
 WHERE provider_id = :provider_id AND subscription_id = :id ORDER BY slot, created_at
 """
 
@@ -87,7 +89,9 @@ class SubscriptionKeyRecord:
     hint: str
     created_at: int
     expires_at: int | None
-    """The end of the grace of a key that was regenerated; None for the key in force."""
+    """The end a developer gave it, or that of the grace of a key that was regenerated; None for no end."""
+    replaced_at: int | None
+    """When it was regenerated; None for the key in force."""
     last_used_at: int | None
     """To within the time between two stores of what was counted."""
 
@@ -111,10 +115,12 @@ async def create(
     product: str | None = None,
     approved: bool = True,
     expires_at: int | None = None,
+    keys_expire_at: int | None = None,
 ) -> NewSubscription:
     """A subscription in state `submitted` with its two keys, stored as their hashes.
 
-    Unless it is `approved`, it cannot be activated before the operator has approved it.
+    Unless it is `approved`, it cannot be activated before the operator has approved it. `keys_expire_at` is the end of
+    both keys, None for no end.
     """
     subscription_id = new_row_id(now)
     await tx.put(
@@ -132,7 +138,7 @@ async def create(
         tokens.mint(tokens.Prefix.subscription_key),
     )
     for slot, key in zip(SLOTS, (primary, secondary), strict=True):
-        await _insert_key(tx, provider_id, subscription_id, slot, key, now)
+        await _insert_key(tx, provider_id, subscription_id, slot, key, now, keys_expire_at)
     return NewSubscription(subscription_id, primary, secondary)
 
 
@@ -147,13 +153,22 @@ async def cancel(tx: Transaction, provider_id: bytes, subscription_id: bytes, no
 
 
 async def regenerate(
-    tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, now: int, grace: int = 0
+    tx: Transaction,
+    provider_id: bytes,
+    subscription_id: bytes,
+    slot: str,
+    now: int,
+    grace: int = 0,
+    expires_at: int | None = None,
 ) -> str:
-    """A new key for one slot, returned this once; no old one works for more than `grace` milliseconds."""
+    """A new key for one slot, returned this once; no old one works for more than `grace` milliseconds.
+
+    `expires_at` is the end of the new one, None for no end.
+    """
     await tx.put(TAKE_TURN, provider_id=provider_id, id=subscription_id)
-    await tx.put(RETIRE_KEY, provider_id=provider_id, id=subscription_id, slot=slot, at=now + grace)
+    await tx.put(RETIRE_KEY, provider_id=provider_id, id=subscription_id, slot=slot, now=now, at=now + grace)
     key = tokens.mint(tokens.Prefix.subscription_key)
-    await _insert_key(tx, provider_id, subscription_id, slot, key, now)
+    await _insert_key(tx, provider_id, subscription_id, slot, key, now, expires_at)
     return key
 
 
@@ -182,12 +197,13 @@ async def authenticate(tx: Transaction, key: str, now: int) -> Subscription:
     row = None if hashed is None else await tx.one(AUTHENTICATE, key_hash=hashed)
     if row is None:
         raise Refused(Refusal.subscription_key_invalid)
-    provider_id, subscription_id, state, key_expires_at, login_policy, expires_at = row
+    provider_id, subscription_id, state, key_expires_at, login_policy, expires_at, slot, replaced_at = row
     if key_expires_at is not None and key_expires_at <= now:
-        raise Refused(Refusal.subscription_key_invalid)
+        # One that was regenerated is gone; one whose end came can be given a later one.
+        raise Refused(Refusal.subscription_key_expired if replaced_at is None else Refusal.subscription_key_invalid)
     if state != "active" or (expires_at is not None and expires_at <= now):
         raise Refused(Refusal.subscription_key_inactive)
-    return Subscription(provider_id, subscription_id, login_policy == "derived_only")
+    return Subscription(provider_id, subscription_id, login_policy == "derived_only", slot)
 
 
 # Every request brings a key and there are few of them. What is kept follows from the text alone and decides nothing:
@@ -199,7 +215,13 @@ def key_hash(key: str) -> bytes | None:
 
 
 async def _insert_key(
-    tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, key: str, now: int
+    tx: Transaction,
+    provider_id: bytes,
+    subscription_id: bytes,
+    slot: str,
+    key: str,
+    now: int,
+    expires_at: int | None,
 ) -> None:
     await tx.put(
         INSERT_KEY,
@@ -209,4 +231,5 @@ async def _insert_key(
         slot=slot,
         hint=tokens.hint(key),
         now=now,
+        expires_at=expires_at,
     )

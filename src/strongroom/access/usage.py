@@ -1,5 +1,6 @@
-"""Usage per subscription in spans of a minute, an hour and a day, and when each key was last used."""
+"""Usage per subscription and key in spans of a minute, an hour and a day, and when each key was last used."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from strongroom.server.clock import DAY, HOUR, MINUTE
@@ -10,11 +11,11 @@ KEPT = {MINUTE: DAY, HOUR: 15 * DAY, DAY: 400 * DAY}
 """Width of a span and how long it is kept, in milliseconds."""
 
 ADD = """
-INSERT INTO usage_spans (provider_id, subscription_id, width, starts_at, calls, microseconds, within_5_ms, within_20_ms,
-    within_100_ms, within_500_ms, slower)
-VALUES (:provider_id, :subscription_id, :width, :starts_at, :calls, :microseconds, :within_5_ms, :within_20_ms,
+INSERT INTO usage_spans (provider_id, subscription_id, width, starts_at, slot, calls, microseconds, within_5_ms,
+    within_20_ms, within_100_ms, within_500_ms, slower)
+VALUES (:provider_id, :subscription_id, :width, :starts_at, :slot, :calls, :microseconds, :within_5_ms, :within_20_ms,
     :within_100_ms, :within_500_ms, :slower)
-ON CONFLICT (provider_id, subscription_id, width, starts_at) DO UPDATE SET
+ON CONFLICT (provider_id, subscription_id, width, starts_at, slot) DO UPDATE SET
     calls = usage_spans.calls + excluded.calls,
     microseconds = usage_spans.microseconds + excluded.microseconds,
     within_5_ms = usage_spans.within_5_ms + excluded.within_5_ms,
@@ -24,9 +25,9 @@ ON CONFLICT (provider_id, subscription_id, width, starts_at) DO UPDATE SET
     slower = usage_spans.slower + excluded.slower
 """
 ADD_REFUSALS = """
-INSERT INTO usage_refusals (provider_id, subscription_id, width, starts_at, code, calls)
-VALUES (:provider_id, :subscription_id, :width, :starts_at, :code, :calls)
-ON CONFLICT (provider_id, subscription_id, width, starts_at, code) DO UPDATE SET
+INSERT INTO usage_refusals (provider_id, subscription_id, width, starts_at, slot, code, calls)
+VALUES (:provider_id, :subscription_id, :width, :starts_at, :slot, :code, :calls)
+ON CONFLICT (provider_id, subscription_id, width, starts_at, slot, code) DO UPDATE SET
     calls = usage_refusals.calls + excluded.calls
 """
 SUBSCRIPTION_KEY_USED = """
@@ -38,28 +39,45 @@ UPDATE provider_api_keys SET last_used_at = :at
 WHERE provider_id = :provider_id AND id = :id AND (last_used_at IS NULL OR last_used_at < :at)
 """
 READ = """
-SELECT starts_at, calls, microseconds, within_5_ms, within_20_ms, within_100_ms, within_500_ms, slower
+SELECT starts_at, slot, calls, microseconds, within_5_ms, within_20_ms, within_100_ms, within_500_ms, slower
 FROM usage_spans
 WHERE provider_id = :provider_id AND subscription_id = :subscription_id AND width = :width AND starts_at >= :since
-ORDER BY starts_at
+ORDER BY starts_at, slot
 """
 READ_REFUSALS = """
-SELECT starts_at, code, calls FROM usage_refusals
+SELECT starts_at, slot, code, calls FROM usage_refusals
 WHERE provider_id = :provider_id AND subscription_id = :subscription_id AND width = :width AND starts_at >= :since
 """
 CALLS_OF = """
 SELECT subscription_id, sum(calls) FROM usage_spans
 WHERE provider_id = :provider_id AND width = :width AND starts_at >= :since GROUP BY subscription_id
 """
+BUSIEST = """
+SELECT max(calls) FROM (
+    SELECT sum(calls) AS calls FROM usage_spans
+    WHERE provider_id = :provider_id AND subscription_id = :subscription_id AND width = :width AND starts_at >= :since
+    GROUP BY starts_at
+) AS spans
+"""
+AT_LEAST = """
+SELECT subscriptions.provider_id, subscriptions.id, subscriptions.name, sum(usage_spans.calls)
+FROM usage_spans
+JOIN subscriptions
+  ON subscriptions.provider_id = usage_spans.provider_id AND subscriptions.id = usage_spans.subscription_id
+WHERE usage_spans.width = :width AND usage_spans.starts_at >= :since
+  AND subscriptions.product = :product AND subscriptions.state = 'active'
+GROUP BY subscriptions.provider_id, subscriptions.id, subscriptions.name HAVING sum(usage_spans.calls) >= :least
+ORDER BY subscriptions.provider_id, subscriptions.id
+"""
 PRUNE = """
-DELETE FROM usage_spans WHERE (provider_id, subscription_id, width, starts_at) IN (
-    SELECT provider_id, subscription_id, width, starts_at FROM usage_spans
+DELETE FROM usage_spans WHERE (provider_id, subscription_id, width, starts_at, slot) IN (
+    SELECT provider_id, subscription_id, width, starts_at, slot FROM usage_spans
     WHERE width = :width AND starts_at < :before LIMIT :limit
 )
 """
 PRUNE_REFUSALS = """
-DELETE FROM usage_refusals WHERE (provider_id, subscription_id, width, starts_at, code) IN (
-    SELECT provider_id, subscription_id, width, starts_at, code FROM usage_refusals
+DELETE FROM usage_refusals WHERE (provider_id, subscription_id, width, starts_at, slot, code) IN (
+    SELECT provider_id, subscription_id, width, starts_at, slot, code FROM usage_refusals
     WHERE width = :width AND starts_at < :before LIMIT :limit
 )
 """
@@ -68,9 +86,11 @@ BATCH = 500
 
 @dataclass(slots=True)
 class Span:
-    """The calls of one subscription that were answered within one span of time."""
+    """The calls of one subscription with one of its keys that were answered within one span of time."""
 
     starts_at: int
+    slot: str
+    """`primary` or `secondary`, also for a key in its grace; empty for the time before keys were counted apart."""
     calls: int
     microseconds: int
     """All of them together."""
@@ -80,10 +100,18 @@ class Span:
     """Refused calls by the code of the refusal."""
 
 
+@dataclass(frozen=True, slots=True)
+class HeavyUse:
+    provider_id: bytes
+    subscription_id: bytes
+    name: str
+    calls: int
+
+
 async def store(tx: Transaction, counts: Counts, at: int) -> None:
     """Add what was counted to the spans that hold the time `at`; other processes may add to the same ones."""
     # In one order everywhere, so that two processes on one server do not wait for each other.
-    for subscription_id, tally in sorted(counts.tallies.items(), key=lambda item: item[0]):
+    for (subscription_id, slot), tally in sorted(counts.tallies.items(), key=lambda item: item[0]):
         within_5, within_20, within_100, within_500, slower = tally.within
         for width in KEPT:
             starts_at = at - at % width
@@ -93,6 +121,7 @@ async def store(tx: Transaction, counts: Counts, at: int) -> None:
                 subscription_id=subscription_id,
                 width=width,
                 starts_at=starts_at,
+                slot=slot,
                 calls=tally.calls,
                 microseconds=int(tally.seconds * 1_000_000),
                 within_5_ms=within_5,
@@ -108,6 +137,7 @@ async def store(tx: Transaction, counts: Counts, at: int) -> None:
                     subscription_id=subscription_id,
                     width=width,
                     starts_at=starts_at,
+                    slot=slot,
                     code=code,
                     calls=calls,
                 )
@@ -118,19 +148,45 @@ async def store(tx: Transaction, counts: Counts, at: int) -> None:
 
 
 async def read(tx: Transaction, provider_id: bytes, subscription_id: bytes, width: int, since: int) -> list[Span]:
-    """The spans of one width that began at `since` or later and saw a call, oldest first."""
+    """The spans of one width that began at `since` or later and saw a call, oldest first, each key by itself."""
     values: dict[str, Value] = {
         "provider_id": provider_id,
         "subscription_id": subscription_id,
         "width": width,
         "since": since,
     }
-    spans = [Span(row[0], row[1], row[2], tuple(row[3:])) for row in await tx.all(READ, **values)]
-    by_start = {span.starts_at: span for span in spans}
-    for starts_at, code, calls in await tx.all(READ_REFUSALS, **values):
-        if starts_at in by_start:  # another process may have added between the two statements
-            by_start[starts_at].refused[code] = calls
-    return spans
+    spans = {
+        (row[0], row[1]): Span(row[0], row[1], row[2], row[3], tuple(row[4:])) for row in await tx.all(READ, **values)
+    }
+    for starts_at, slot, code, calls in await tx.all(READ_REFUSALS, **values):
+        if (starts_at, slot) in spans:  # another process may have added between the two statements
+            spans[starts_at, slot].refused[code] = calls
+    return list(spans.values())
+
+
+def together(spans: Iterable[Span]) -> list[Span]:
+    """One span for each time, whichever key was used; its slot is empty."""
+    found: dict[int, Span] = {}
+    for span in spans:
+        whole = found.setdefault(span.starts_at, Span(span.starts_at, "", 0, 0, (0,) * len(span.within)))
+        whole.calls += span.calls
+        whole.microseconds += span.microseconds
+        whole.within = tuple(mine + others for mine, others in zip(whole.within, span.within, strict=True))
+        for code, calls in span.refused.items():
+            whole.refused[code] = whole.refused.get(code, 0) + calls
+    return list(found.values())
+
+
+async def busiest(tx: Transaction, provider_id: bytes, subscription_id: bytes, width: int, since: int) -> int:
+    """The most calls in one span of this width since a time."""
+    row = await tx.one(BUSIEST, provider_id=provider_id, subscription_id=subscription_id, width=width, since=since)
+    return int(row[0]) if row is not None and row[0] is not None else 0
+
+
+async def at_least(tx: Transaction, product: str, least: int, width: int, since: int) -> list[HeavyUse]:
+    """The active subscriptions of a product with so many calls or more in the spans of one width since a time."""
+    rows = await tx.all(AT_LEAST, product=product, least=least, width=width, since=since)
+    return [HeavyUse(row[0], row[1], row[2], int(row[3])) for row in rows]
 
 
 async def calls_of(tx: Transaction, provider_id: bytes, width: int, since: int) -> dict[bytes, int]:

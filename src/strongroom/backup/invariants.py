@@ -12,8 +12,8 @@ SELECT count(*) FROM subscriptions s LEFT JOIN providers p ON p.id = s.provider_
     "every subscription key belongs to a subscription": """
 SELECT count(*) FROM subscription_keys k
 LEFT JOIN subscriptions s ON s.provider_id = k.provider_id AND s.id = k.subscription_id WHERE s.id IS NULL""",
-    "a subscription has at most one primary and one secondary key without an end": """
-SELECT count(*) FROM (SELECT 1 FROM subscription_keys WHERE expires_at IS NULL
+    "a subscription has at most one primary and one secondary key in force": """
+SELECT count(*) FROM (SELECT 1 FROM subscription_keys WHERE replaced_at IS NULL
 GROUP BY provider_id, subscription_id, slot HAVING count(*) > 1) AS doubled""",
     "every provider API key belongs to a provider": """
 SELECT count(*) FROM provider_api_keys k LEFT JOIN providers p ON p.id = k.provider_id WHERE p.id IS NULL""",
@@ -31,8 +31,8 @@ OR calls < 1 OR calls <> within_5_ms + within_20_ms + within_100_ms + within_500
     # Not the other way round: of what is too old the spans may be forgotten before the refusals.
     "a span of usage holds no more refusals than calls": """
 SELECT count(*) FROM (SELECT u.calls FROM usage_spans u JOIN usage_refusals r ON r.provider_id = u.provider_id
-AND r.subscription_id = u.subscription_id AND r.width = u.width AND r.starts_at = u.starts_at
-GROUP BY u.provider_id, u.subscription_id, u.width, u.starts_at, u.calls HAVING sum(r.calls) > u.calls) AS exceeded""",
+AND r.subscription_id = u.subscription_id AND r.width = u.width AND r.starts_at = u.starts_at AND r.slot = u.slot
+GROUP BY u.provider_id, u.subscription_id, u.width, u.starts_at, u.slot, u.calls HAVING sum(r.calls) > u.calls) AS exceeded""",
     "hashes of keys have 32 bytes, identifiers 16": """
 SELECT (SELECT count(*) FROM subscription_keys WHERE length(key_hash) <> 32)
      + (SELECT count(*) FROM provider_api_keys WHERE length(key_hash) <> 32 OR length(id) <> 16)

@@ -41,7 +41,7 @@ def make(
         )
     from strongroom.portal.mailers import make as make_mailer  # the mail libraries: for processes with a portal
 
-    offered = products.load(settings.products)
+    offered = products.Products(settings.products)
     store = open_store()
     mailer = make_mailer(settings, clock)
     if mailer is None:

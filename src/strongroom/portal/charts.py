@@ -91,13 +91,14 @@ def _chart(values: list[tuple[int, int, int]], over: Range, wording: str) -> Cha
                 height=round(height, 2),
                 refused_y=round(HEIGHT - refused_height, 2),
                 refused_height=round(refused_height, 2),
-                title=f"{_when(at, over)}: {wording.format(value, refused)}",
+                title=f"{when(at, over)}: {wording.format(value, refused)}",
             )
         )
-    return Chart(bars, top, _when(values[0][0], over), _when(values[-1][0], over))
+    return Chart(bars, top, when(values[0][0], over), when(values[-1][0], over))
 
 
-def _when(at: int, over: Range) -> str:
+def when(at: int, over: Range) -> str:
+    """The beginning of a span in UTC: `2026-01-31`, and `12:00` where spans are shorter than a day."""
     text = wire_time(at)
     return text[:10] if over.width == DAY else f"{text[:10]} {text[11:16]}"
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router
 
-from strongroom.portal import cookies, forms, limits, organisations, pages, sessions
+from strongroom.portal import cookies, forms, limits, organisations, pages, sessions, signing_in
 from strongroom.portal.area import PREFIX, Portal
 from strongroom.portal.emails import canonical_email
 from strongroom.portal.forms import BadForm, Form
@@ -111,6 +111,8 @@ class Frame:
         refusal = _refusal(page, visit)
         if refusal is not None:
             return refusal
+        if page.needs is Needs.operator and not await self._has_factor_of_operators(visit):
+            return visit.page("refused.html", status=403, reason="factor")
         try:
             if page.method == "POST":
                 visit.form = await forms.read(visit.request, float(visit.portal.settings.body_timeout))
@@ -140,6 +142,14 @@ class Frame:
             return
         portal, key = self._portal, visit.who.developer_id.hex()
         await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.ACTS, key, visit.now))
+
+    async def _has_factor_of_operators(self, visit: Visit) -> bool:
+        # Turning the first factor on ends the other sessions, and signing in asks for it from then on: where the account
+        # has one, it was shown in this session.
+        portal, developer_id = self._portal, visit.who.developer_id
+        if not portal.settings.operator_second_factor:
+            return True
+        return await portal.store.read(lambda tx: signing_in.has_second_factor(tx, developer_id))
 
 
 async def _absent(visit: Visit) -> Response:

@@ -1,6 +1,6 @@
 """What the portal does from time to time without being asked."""
 
-from strongroom.portal import challenges, invitations, limits, links, sessions, shown_once, sign_ups
+from strongroom.portal import challenges, invitations, limits, links, sessions, shown_once, sign_ups, told
 from strongroom.portal.area import Portal
 from strongroom.server.db import Transaction
 
@@ -20,6 +20,7 @@ async def prune(portal: Portal) -> int:
             + await challenges.prune(tx, now, BATCH)
             + await invitations.prune(tx, now, BATCH)
             + await shown_once.prune(tx, now, BATCH)
+            + await told.prune(tx, now, BATCH)
         )
 
     total = 0

@@ -136,6 +136,43 @@ def subscription_ends(to: str, name: str, when: str, url: str) -> Message:
     )
 
 
+def key_ends(to: str, key: str, when: str, url: str) -> Message:
+    """`key` is the key in words, such as: primary key srk_...1a2b of “shop”."""
+    return compose(
+        to,
+        "A Strongroom key ends soon",
+        f"The {key} ends on {when}. From then on it is refused.",
+        "If something still calls with it, regenerate it in time, or give it a later end.",
+        button="Look at the key",
+        url=url,
+    )
+
+
+def key_is_old(to: str, key: str, age: str, url: str) -> Message:
+    return compose(
+        to,
+        "Time to replace a Strongroom key",
+        f"The {key} was made {age} ago. The longer a key is in use, the more places hold a copy of it.",
+        "Replace it when it suits you: the old one can go on for a while beside the new one. Nothing happens if you do "
+        "not, and for this key there is no second message.",
+        button="Look at the key",
+        url=url,
+    )
+
+
+def quota_used(to: str, name: str, percent: int, quota: int, url: str) -> Message:
+    return compose(
+        to,
+        f"A Strongroom subscription has used {percent} % of its quota",
+        f"The subscription “{name}” has used {percent} % or more of the {quota:,} calls that its product states for a "
+        "month.",
+        "No call is refused for this: the quota is told and not enforced. Ask the operator for a larger product if you "
+        "need one. The calls are counted anew with the next month (UTC).",
+        button="Look at the usage",
+        url=url,
+    )
+
+
 def invitation(to: str, organisation: str, inviter: str, url: str) -> Message:
     return compose(
         to,

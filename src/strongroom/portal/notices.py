@@ -25,6 +25,7 @@ NOTICES = {
     "subscription_resumed": "The subscription was resumed, and its owners were told.",
     "renamed": "The name was changed.",
     "expiry_changed": "The end was changed.",
+    "key_expiry_changed": "The end of the key was changed.",
     "shown_before": "Keys are shown once. Regenerate the one you have lost.",
     "api_key_revoked": "The provider API key was revoked.",
     "nothing_changed": "Nothing was changed: somebody else was faster, or it is not possible any more.",

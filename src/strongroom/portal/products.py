@@ -1,15 +1,17 @@
 """Products, from a file that the operator edits: what a developer can subscribe to, and on which terms."""
 
+import logging
 import re
 import tomllib
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
+from strongroom.server.logging import LOGGER
 from strongroom.server.settings import SettingsError
 
+_logger = logging.getLogger(LOGGER)
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -34,18 +36,61 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     product: list[Product]
 
 
-@dataclass(frozen=True, slots=True)
 class Products:
-    """In the order of the file."""
+    """The products in the order of the file, read again when the operator has changed it.
 
-    all: tuple[Product, ...]
+    A file that is wrong, or gone, stops the start. Later it changes nothing: the last good one counts, `problem` says
+    what is wrong, and so does the log, once.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        """The file of the operator, or the one that ships; `SettingsError` says what is wrong with it."""
+        self._path = path
+        self._seen = self._state()
+        self._all = load(path)
+        self._problem: str | None = None
+
+    @property
+    def all(self) -> tuple[Product, ...]:
+        self._look()
+        return self._all
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the file as it is now; None while the products are those of the file."""
+        self._look()
+        return self._problem
 
     def find(self, product_id: str | None) -> Product | None:
         return next((product for product in self.all if product.id == product_id), None)
 
+    def _look(self) -> None:
+        state = self._state()
+        if state == self._seen:
+            return
+        self._seen = state
+        try:
+            self._all = load(self._path)
+        except SettingsError as error:
+            self._problem = str(error)
+            _logger.error("products not changed", extra={"cause": str(error)})
+        else:
+            self._problem = None
+            _logger.info("products changed", extra={"products": len(self._all)})
 
-def load(path: Path | None) -> Products:
-    """The file of the operator, or the one that ships. `SettingsError` says what is wrong with it."""
+    def _state(self) -> tuple[int, ...] | None:
+        """Changes with the file: written in place, replaced by another one, led elsewhere by a link, or removed."""
+        if self._path is None:
+            return None
+        try:
+            found = self._path.stat()
+        except OSError:
+            return ()
+        return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev)
+
+
+def load(path: Path | None) -> tuple[Product, ...]:
+    """What stands in the file. `SettingsError` says what is wrong with it."""
     try:
         text = (path or files("strongroom.portal") / "products.toml").read_text("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -65,4 +110,4 @@ def load(path: Path | None) -> Products:
             raise SettingsError(f"the lifetime of the product {product.id} is 1 to 3650 days")
     if not found or len({product.id for product in found}) != len(found):
         raise SettingsError("the file of the products needs at least one, and each has an id of its own")
-    return Products(tuple(found))
+    return tuple(found)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from strongroom.access import providers, subscription_states, subscriptions
+from strongroom.access import key_ends, providers, subscription_states, subscriptions
 from strongroom.access.subscriptions import NewSubscription, SubscriptionKeyRecord, SubscriptionRecord
 from strongroom.portal.products import Product
 from strongroom.portal.refusals import Absent
@@ -30,11 +30,17 @@ class WrongExpiry(Exception):
 class Detail:
     subscription: SubscriptionRecord
     keys: list[SubscriptionKeyRecord]
-    """Those in force and those in their grace."""
+    """Those in force, whether or not their end has come, and those in their grace."""
 
 
 async def subscribe(
-    tx: Transaction, provider_id: bytes, product: Product, name: str, actor_id: bytes, now: int
+    tx: Transaction,
+    provider_id: bytes,
+    product: Product,
+    name: str,
+    actor_id: bytes,
+    now: int,
+    keys_expire_at: int | None = None,
 ) -> NewSubscription:
     """A new subscription; who accepted the terms of which product is noted. `TooManySubscriptions`."""
     await tx.put(providers.TAKE_TURN, provider_id=provider_id)
@@ -49,6 +55,7 @@ async def subscribe(
         product=product.id,
         approved=not product.approval,
         expires_at=None if product.lifetime_days is None else now + product.lifetime_days * DAY,
+        keys_expire_at=keys_expire_at,
     )
     detail = f"{name}: {product.id}{', terms accepted' if product.terms else ''}"
     await _note(tx, "subscription_created", provider_id, new.id, actor_id, now, detail)
@@ -63,7 +70,7 @@ async def read(tx: Transaction, provider_id: bytes, subscription_id: bytes | Non
     if found is None:
         raise Absent
     keys = await subscriptions.keys_of(tx, provider_id, subscription_id)
-    return Detail(found, [key for key in keys if key.expires_at is None or key.expires_at > now])
+    return Detail(found, [key for key in keys if key.replaced_at is None or (key.expires_at or 0) > now])
 
 
 async def activate(tx: Transaction, provider_id: bytes, subscription_id: bytes, actor_id: bytes, now: int) -> bool:
@@ -94,14 +101,24 @@ async def rename(
 
 
 async def regenerate(
-    tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, grace: str, actor_id: bytes, now: int
+    tx: Transaction,
+    provider_id: bytes,
+    subscription_id: bytes,
+    slot: str,
+    grace: str,
+    actor_id: bytes,
+    now: int,
+    expires_at: int | None = None,
 ) -> str | None:
-    """The new key of one slot; None where the subscription was cancelled or has expired. `grace` names one of ours."""
+    """The new key of one slot, with or without an end; None where the subscription was cancelled or has expired.
+
+    `grace` names one of ours.
+    """
     found = await subscriptions.read(tx, provider_id, subscription_id)
     if found is None or found.state_at(now) in ("cancelled", "expired"):
         return None
-    key = await subscriptions.regenerate(tx, provider_id, subscription_id, slot, now, GRACES[grace])
-    detail = f"{slot}, the old key goes on for: {grace}"
+    key = await subscriptions.regenerate(tx, provider_id, subscription_id, slot, now, GRACES[grace], expires_at)
+    detail = f"{slot}, the old key goes on for: {grace}, {_end(expires_at)}"
     await _note(tx, "key_regenerated", provider_id, subscription_id, actor_id, now, detail)
     return key
 
@@ -111,8 +128,20 @@ async def set_expiry(
 ) -> bool:
     if not await subscription_states.set_expiry(tx, provider_id, subscription_id, at):
         return False
-    detail = "no end" if at is None else f"ends {datetime.fromtimestamp(at // 1000, UTC):%Y-%m-%d}"
-    await _note(tx, "expiry_changed", provider_id, subscription_id, actor_id, now, detail)
+    await _note(tx, "expiry_changed", provider_id, subscription_id, actor_id, now, _end(at))
+    return True
+
+
+async def set_key_expiry(
+    tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, at: int | None, actor_id: bytes, now: int
+) -> bool:
+    """Give the key in force an end, move it or take it away; false where the subscription was cancelled."""
+    found = await subscriptions.read(tx, provider_id, subscription_id)
+    if found is None or found.state == "cancelled":
+        return False
+    if not await key_ends.set_expiry(tx, provider_id, subscription_id, slot, at):
+        return False
+    await _note(tx, "key_expiry_changed", provider_id, subscription_id, actor_id, now, f"{slot}, {_end(at)}")
     return True
 
 
@@ -121,16 +150,30 @@ def expiry(text: str, record: SubscriptionRecord, product: Product | None, now: 
     latest = None
     if product is not None and product.lifetime_days is not None:
         latest = record.created_at + product.lifetime_days * DAY
-    if not text:
+    at = key_expiry(text, now)
+    if at is None:
         return latest
+    if latest is not None and at > latest:
+        raise WrongExpiry
+    return at
+
+
+def key_expiry(text: str, now: int) -> int | None:
+    """The beginning of a day to come in UTC, written `2026-01-31`; None for empty text. `WrongExpiry`."""
+    if not text:
+        return None
     try:
         day = date.fromisoformat(text)
     except ValueError:
         raise WrongExpiry from None
     at = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
-    if not now < at <= now + MAX_EXPIRY or (latest is not None and at > latest):
+    if not now < at <= now + MAX_EXPIRY:
         raise WrongExpiry
     return at
+
+
+def _end(at: int | None) -> str:
+    return "no end" if at is None else f"ends {datetime.fromtimestamp(at // 1000, UTC):%Y-%m-%d}"
 
 
 async def _note(

@@ -13,6 +13,8 @@ class Subscription(Struct, frozen=True):
     subscription_id: bytes
     derived_only: bool
     """True where the provider takes derived login secrets only."""
+    slot: str
+    """Which of its keys was used, for the statistics: `primary` or `secondary`."""
 
 
 class Provider(Struct, frozen=True):

@@ -141,8 +141,20 @@ class Settings:
     operators: tuple[str, ...] = _setting(
         (), "list", "E-mail addresses of the developers who see the operator's pages of the portal."
     )
+    operator_second_factor: bool = _setting(
+        True, "switch", "Whether the operator's pages open only to accounts with two-step sign-in."
+    )
     products: Path | None = _setting(
-        None, "path", "File of the products that developers subscribe to, in TOML. Default: the one that ships."
+        None,
+        "path",
+        "File of the products that developers subscribe to, in TOML; read again when it changes. Default: the one that "
+        "ships.",
+    )
+    key_age_reminder: int = _setting(
+        180 * 86_400,
+        "duration",
+        "How old a key without an end may be before the owners of its organisation are reminded, once, to replace it; "
+        "0 for never.",
     )
     portal_session_lifetime: int = _setting(43_200, "duration", "How long a developer stays signed in to the portal.")
     portal_session_idle: int = _setting(3_600, "duration", "How long a session of the portal lasts without use.")

@@ -9,7 +9,7 @@ BOUNDS = (0.005, 0.02, 0.1, 0.5)
 
 
 class Tally:
-    """The calls of one subscription since the last time somebody took them away."""
+    """The calls of one subscription with one of its keys since the last time somebody took them away."""
 
     __slots__ = ("calls", "provider_id", "refused", "seconds", "within")
 
@@ -29,12 +29,13 @@ class Tally:
 
 
 class Counts:
-    """What was counted: tallies by subscription, and when each key was last used."""
+    """What was counted: tallies by subscription and key, and when each key was last used."""
 
     __slots__ = ("provider_keys", "subscription_keys", "tallies")
 
     def __init__(self) -> None:
-        self.tallies: dict[bytes, Tally] = {}
+        self.tallies: dict[tuple[bytes, str], Tally] = {}
+        """By subscription and slot of the key."""
         self.subscription_keys: dict[bytes, int] = {}
         """By the hash of the key."""
         self.provider_keys: dict[tuple[bytes, bytes], int] = {}
@@ -52,9 +53,10 @@ class UsageCounter:
 
     def count(self, who: Subscription, code: str | None, seconds: float) -> None:
         """One call, answered in `seconds`; `code` is that of the refusal, if it was refused."""
-        tally = self._counts.tallies.get(who.subscription_id)
+        key = (who.subscription_id, who.slot)
+        tally = self._counts.tallies.get(key)
         if tally is None:
-            tally = self._counts.tallies[who.subscription_id] = Tally(who.provider_id)
+            tally = self._counts.tallies[key] = Tally(who.provider_id)
         tally.calls += 1
         tally.seconds += seconds
         tally.within[bisect_left(BOUNDS, seconds)] += 1
@@ -75,7 +77,7 @@ class UsageCounter:
     def put_back(self, taken: Counts) -> None:
         """What was taken and could not be stored is counted again, with what came in the meantime."""
         later, self._counts = self._counts, taken
-        for subscription_id, tally in later.tallies.items():
-            taken.tallies.setdefault(subscription_id, Tally(tally.provider_id)).add(tally)
+        for key, tally in later.tallies.items():
+            taken.tallies.setdefault(key, Tally(tally.provider_id)).add(tally)
         taken.subscription_keys.update(later.subscription_keys)
         taken.provider_keys.update(later.provider_keys)

@@ -40,6 +40,7 @@ WITH_SUBSCRIPTION = (
     Refusal.subscription_key_missing,
     Refusal.subscription_key_invalid,
     Refusal.subscription_key_inactive,
+    Refusal.subscription_key_expired,
 )
 WITH_BODY = (
     Refusal.malformed_json,

@@ -37,6 +37,11 @@ class Refusal(Enum):
         "The subscription key is not active",
         "Activate the subscription, or use the key of one that is active.",
     )
+    subscription_key_expired = Kind(
+        401,
+        "The subscription key has come to its end",
+        "Use the other key of the subscription, regenerate this one, or give it a later end in the portal.",
+    )
     authorization_missing = Kind(
         401, "No Authorization header", "Send the credential this endpoint asks for in Authorization."
     )

@@ -101,6 +101,65 @@ async def test_a_key_is_regenerated_without_downtime(site: Any) -> None:
     ]
 
 
+def days_from(site: Any, days: int) -> str:
+    day: str = wire_time(site.clock.now() + days * DAY)[:10]
+    return day
+
+
+async def test_one_key_is_given_an_end_and_the_other_goes_on(site: Any) -> None:
+    browser = await site.sign_up()
+    path, (primary, secondary) = await subscribe(browser, await organisation(browser))
+    await browser.send(f"{path}/activate")
+    await browser.send(f"{path}/key-expiry", slot="primary", key_ends=days_from(site, 2))
+    assert f"ends {days_from(site, 2)} 00:00 UTC" in browser.text
+    site.clock.move(2 * 86_400)
+    assert await opens(site, primary) == Refusal.subscription_key_expired.code
+    assert await opens(site, secondary) == "ok"
+    browser = await site.sign_in()
+    await browser.get(path)
+    assert "expired" in browser.text
+    await browser.send(f"{path}/key-expiry", slot="primary", key_ends="")
+    assert "expired" not in browser.text
+    assert await opens(site, primary) == "ok"
+    await browser.get(f"{path.partition('/subscriptions/')[0]}/activity")
+    assert "key expiry changed" in browser.text
+    assert "primary, no end" in browser.text
+
+
+async def test_new_keys_can_be_made_with_an_end(site: Any) -> None:
+    browser = await site.sign_up()
+    base = await organisation(browser)
+    await browser.get(f"{base}/subscribe/sandbox")
+    answer = await browser.send(f"{base}/subscribe/sandbox", name="app", terms="yes", key_ends="2001-01-01")
+    assert (answer.status_code, "Choose a day after today" in answer.text) == (422, True)
+    await browser.send(f"{base}/subscribe/sandbox", name="app", terms="yes", key_ends=days_from(site, 3))
+    path, keys = browser.path.partition("/keys/")[0], list(dict.fromkeys(KEY.findall(browser.text)))
+    await browser.send(f"{path}/activate")
+    await browser.send(f"{path}/keys", slot="primary", grace="week", key_ends=days_from(site, 9))
+    [new] = dict.fromkeys(KEY.findall(browser.text))
+    # The grace is a week, and the end that the old key had comes before it.
+    site.clock.move(3 * 86_400)
+    assert [await opens(site, key) for key in (new, keys[0], keys[1])] == [
+        "ok",
+        Refusal.subscription_key_invalid.code,
+        Refusal.subscription_key_expired.code,
+    ]
+    site.clock.move(6 * 86_400)
+    assert await opens(site, new) == Refusal.subscription_key_expired.code
+
+
+@pytest.mark.parametrize(("action", "field"), [("key-expiry", "ends-primary"), ("keys", "new-ends-primary")])
+async def test_a_wrong_end_of_a_key_is_told_at_its_field(site: Any, action: str, field: str) -> None:
+    browser = await site.sign_up()
+    path, keys = await subscribe(browser, await organisation(browser))
+    await browser.send(f"{path}/activate")
+    for day in ("2001-01-01", "tomorrow", "9999-01-01"):
+        answer = await browser.post(f"{path}/{action}", slot="primary", grace="none", key_ends=day)
+        assert (answer.status_code, f'id="{field}-error"' in answer.text) == (422, True)
+    assert (await browser.post(f"{path}/key-expiry", slot="tertiary", key_ends="")).status_code == 404
+    assert await opens(site, keys[0]) == "ok"
+
+
 async def test_what_is_wrong_is_told_at_the_field(site: Any) -> None:
     browser = await site.sign_up()
     base = await organisation(browser)
@@ -141,7 +200,7 @@ async def test_a_subscription_is_renamed_given_an_end_and_cancelled(site: Any) -
 
 
 async def test_what_needs_approval_is_activated_after_it(site: Any) -> None:
-    operator = await site.sign_up("operator@example.com")
+    operator = await site.operator()
     browser = await site.sign_up()
     path, keys = await subscribe(browser, await organisation(browser), "production", "shop")
     _, _, provider, _, subscription = path.split("/")

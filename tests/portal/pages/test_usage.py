@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from strongroom.access import subscription_states, subscriptions, usage
-from strongroom.portal import charts, reminders
+from strongroom.access import key_ends, providers, subscription_states, subscriptions, usage
+from strongroom.portal import charts, quotas, reminders, told
 from strongroom.server.clock import DAY, HOUR, MINUTE
 from strongroom.server.ids import from_text
 from strongroom.server.principals import Subscription
@@ -26,7 +27,7 @@ async def subscribed(site: Any) -> tuple[Any, str, Subscription]:
     provider_id, subscription_id = from_text(base.rpartition("/")[2]), from_text(path.rpartition("/")[2])
     assert provider_id is not None
     assert subscription_id is not None
-    return browser, path, Subscription(provider_id, subscription_id, False)
+    return browser, path, Subscription(provider_id, subscription_id, False, "primary")
 
 
 async def test_every_range_shows_calls_and_refusals(site: Any) -> None:
@@ -49,12 +50,70 @@ async def test_every_range_shows_calls_and_refusals(site: Any) -> None:
     assert ">1,235<" in browser.text
 
 
+async def test_each_key_is_shown_by_itself(site: Any) -> None:
+    browser, path, who = await subscribed(site)
+    counter = UsageCounter()
+    for _ in range(70):
+        counter.count(who, None, 0.004)
+    for _ in range(31):
+        counter.count(replace(who, slot="secondary"), "not_found", 0.3)
+    counts = counter.take()
+    await site.portal.access.write(lambda tx: usage.store(tx, counts, site.clock.now()))
+    await browser.get(f"{path}/usage")
+    assert "<dd>101</dd>" in browser.text
+    assert "101 in all, 31 of them refused" in browser.text
+    await browser.get(f"{path}/usage?key=primary")
+    assert "<dd>70</dd>" in browser.text
+    assert "not_found" not in browser.text
+    await browser.get(f"{path}/usage?key=secondary&range=hour")
+    assert "<dd>31</dd>" in browser.text
+    assert "300.0 ms" in browser.text
+    # The sandbox that ships states 60 calls in a minute.
+    await browser.get(path)
+    assert "<strong>101</strong> calls; the product states 60" in browser.text
+    assert "<strong>101</strong> of 10,000 calls this month, 1 %" in browser.text
+    assert "no call is refused" in browser.text
+
+
+async def test_owners_are_told_once_at_80_and_at_100_percent_of_a_quota(site: Any) -> None:
+    _, _, who = await subscribed(site)
+    subjects: list[str] = []
+
+    async def call(times: int) -> int:
+        counter = UsageCounter()
+        counter.count(who, None, 0.001)
+        counts = counter.take()
+        counts.tallies[who.subscription_id, who.slot].calls = times
+        await site.portal.access.write(lambda tx: usage.store(tx, counts, site.clock.now()))
+        sent: int = await reminders.send(site.portal)
+        subjects[:] = [mail["Subject"] for mail in await site.mails() if "quota" in mail["Subject"]]
+        return sent
+
+    assert await call(7_999) == 0
+    assert await call(1) == 1
+    assert await call(1_999) == 0
+    assert await call(1) == 1
+    assert await call(5_000) == 0
+    assert subjects == [f"A Strongroom subscription has used {share} % of its quota" for share in (80, 100)]
+    site.clock.move((quotas.next_month(site.clock.now()) - site.clock.now()) / 1000)
+    assert await call(10) == 0
+    assert await call(9_990) == 1
+    assert "100 %" in subjects[-1]
+
+
+def test_months_begin_and_end_in_utc() -> None:
+    december = 1_798_761_599_999  # 2026-12-31 23:59:59.999
+    assert quotas.month(december) == 1_796_083_200_000
+    assert quotas.next_month(december) == december + 1
+    assert quotas.month(december + 1) == december + 1
+
+
 def test_bars_are_in_proportion() -> None:
     now = 1_000 * DAY + 30 * MINUTE
     over = charts.RANGES[0]
     spans = [
-        usage.Span(now, 40, 80_000, (40, 0, 0, 0, 0), {"not_found": 10}),
-        usage.Span(now - MINUTE, 5, 1, (5, 0, 0, 0, 0)),
+        usage.Span(now, "", 40, 80_000, (40, 0, 0, 0, 0), {"not_found": 10}),
+        usage.Span(now - MINUTE, "", 5, 1, (5, 0, 0, 0, 0)),
     ]
     chart = charts.calls(spans, over, now)
     assert (chart.top, len(chart.bars)) == (50, 60)
@@ -87,3 +146,89 @@ async def test_owners_are_reminded_once_two_weeks_and_a_day_before_the_end(site:
         lambda tx: subscription_states.set_expiry(tx, who.provider_id, who.subscription_id, later)
     )
     assert await reminders.send(site.portal) == 0
+
+
+async def test_owners_are_reminded_of_a_key_before_its_end(site: Any) -> None:
+    _, _, who = await subscribed(site)
+    ends = site.clock.now() + 20 * DAY
+
+    async def set_end(slot: str, at: int | None) -> None:
+        await site.portal.access.write(
+            lambda tx: key_ends.set_expiry(tx, who.provider_id, who.subscription_id, slot, at)
+        )
+
+    await set_end("secondary", ends)
+    assert await reminders.send(site.portal) == 0
+    site.clock.move(7 * 86_400)
+    assert [await reminders.send(site.portal) for _ in range(2)] == [1, 0]
+    mail = (await site.mails())[-1]
+    assert mail["Subject"] == "A Strongroom key ends soon"
+    assert "The secondary key srk_..." in " ".join(mail.get_body(("plain",)).get_content().split())
+    await set_end("secondary", ends + DAY)
+    assert [await reminders.send(site.portal) for _ in range(2)] == [1, 0]
+    site.clock.move(12.5 * 86_400)
+    await set_end("secondary", None)
+    assert await reminders.send(site.portal) == 0
+
+
+async def test_more_than_one_batch_that_ends_at_one_time_is_told_whole(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reminders, "BATCH", 2)
+    _, _, who = await subscribed(site)
+    ends = site.clock.now() + DAY
+    for number in range(5):
+        new = await site.portal.access.write(
+            lambda tx, name=str(number): subscriptions.create(
+                tx, who.provider_id, name, site.clock.now(), expires_at=ends, keys_expire_at=ends
+            )
+        )
+        await site.portal.access.write(
+            lambda tx, row=new.id: subscriptions.activate(tx, who.provider_id, row, site.clock.now())
+        )
+    assert await reminders.send(site.portal) == 5 + 10
+    assert await reminders.send(site.portal) == 0
+
+
+async def test_owners_are_reminded_once_of_old_keys_without_an_end(site: Any) -> None:
+    browser, path, who = await subscribed(site)
+    now = site.clock.now()
+    await site.portal.access.write(lambda tx: providers.create_key(tx, who.provider_id, "backend", now))
+    await site.portal.access.write(
+        lambda tx: key_ends.set_expiry(tx, who.provider_id, who.subscription_id, "primary", now + 300 * DAY)
+    )
+    site.clock.move(179 * 86_400)
+    assert await reminders.send(site.portal) == 0
+    site.clock.move(86_400)
+    # The secondary key and the provider API key: the primary one has an end.
+    assert [await reminders.send(site.portal) for _ in range(2)] == [2, 0]
+    subjects = [mail["Subject"] for mail in await site.mails()]
+    assert subjects.count("Time to replace a Strongroom key") == 2
+    browser = await site.sign_in()
+    await browser.get(path)
+    assert browser.text.count("time to replace") == 2
+
+
+async def test_a_crash_between_the_two_databases_tells_nobody_twice(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    await subscribed(site)
+    site.clock.move(180 * 86_400)
+
+    async def fail(tx: Any, key_hash: bytes, now: int) -> None:
+        raise ConnectionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(key_ends, "reminded", fail)
+        with pytest.raises(ConnectionError):
+            await reminders.send(site.portal)
+    assert await reminders.send(site.portal) == 1
+    subjects = [mail["Subject"] for mail in await site.mails()]
+    assert subjects.count("Time to replace a Strongroom key") == 2
+
+
+async def test_what_was_told_is_forgotten_when_it_cannot_be_due_again(site: Any) -> None:
+    await subscribed(site)
+    site.clock.move(180 * 86_400)
+    assert await reminders.send(site.portal) == 2
+    now = site.clock.now()
+    assert await site.portal.store.write(lambda tx: told.prune(tx, now + told.KEPT - HOUR, 500)) == 0
+    assert await site.portal.store.write(lambda tx: told.prune(tx, now + told.KEPT + 1, 500)) == 2

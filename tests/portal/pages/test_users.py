@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from strongroom.server import audit
+from strongroom.server.db import Unavailable
 from strongroom.server.ids import to_text
 from strongroom.server.user_metadata import Totals, UserMetadata
 
@@ -61,7 +63,8 @@ async def test_users_are_shown_found_and_suspended(site: Any) -> None:
     assert (await browser.post(f"{base}/users/keystore/{user}/delete")).status_code == 404
     await browser.get(f"{base}/activity")
     assert f"User {user} suspended" in browser.text
-    assert " resumed" not in browser.text
+    assert f"User {user} not resumed: it was not possible" in browser.text
+    assert " resumed" not in browser.text.replace("not resumed", "")
 
 
 async def test_a_portal_that_runs_apart_says_so(site: Any) -> None:
@@ -70,3 +73,53 @@ async def test_a_portal_that_runs_apart_says_so(site: Any) -> None:
     await browser.send("/organisations/new", name="Acme")
     await browser.get(f"{browser.path}/users")
     assert "runs apart" in browser.text
+
+
+async def members_page(site: Any) -> tuple[Any, str]:
+    browser = await site.sign_up()
+    await browser.get("/organisations/new")
+    await browser.send("/organisations/new", name="Acme")
+    base = browser.path
+    await browser.get(f"{base}/users")
+    return browser, base
+
+
+async def test_no_user_is_suspended_where_it_cannot_be_noted(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = site.portal.directories["keystore"] = Directory()
+    browser, base = await members_page(site)
+
+    async def fail(*_: Any, **__: Any) -> None:
+        raise Unavailable from OSError("the disk is full")
+
+    monkeypatch.setattr(audit, "record", fail)
+    answer = await browser.send(f"{base}/users/keystore/{to_text(USER.id)}/suspend")
+    assert answer.status_code == 503
+    assert directory.suspended == []
+
+
+@pytest.mark.parametrize("failing", ["user_suspended", "the other database"])
+async def test_what_was_asked_is_noted_whatever_fails_afterwards(
+    site: Any, failing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = site.portal.directories["keystore"] = Directory()
+    browser, base = await members_page(site)
+    record = audit.record
+
+    async def fail_at_the_outcome(tx: Any, subject: bytes, action: str, now: int, **rest: Any) -> None:
+        if action == failing:
+            raise Unavailable from OSError("the disk is full")
+        await record(tx, subject, action, now, **rest)
+
+    async def fail(provider_id: bytes, user_id: bytes) -> bool:
+        raise Unavailable from OSError("the other disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(audit, "record", fail_at_the_outcome)
+        if failing == "the other database":
+            broken.setattr(directory, "suspend", fail)
+        answer = await browser.send(f"{base}/users/keystore/{to_text(USER.id)}/suspend")
+    assert answer.status_code == 503
+    assert len(directory.suspended) == (failing == "user_suspended")
+    await browser.get(f"{base}/activity")
+    assert f"User {to_text(USER.id)}: suspension asked for" in browser.text
+    assert f"User {to_text(USER.id)} suspended" not in browser.text

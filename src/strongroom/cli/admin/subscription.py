@@ -103,6 +103,7 @@ def _record(
                 "hint": key.hint,
                 "created_at": time_text(key.created_at),
                 "expires_at": time_text(key.expires_at),
+                "replaced_at": time_text(key.replaced_at),
                 "last_used_at": time_text(key.last_used_at),
             }
             for key in keys
@@ -111,7 +112,7 @@ def _record(
 
 
 def _hints(keys: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{key['slot']} {key['hint']}" for key in keys if key["expires_at"] is None)
+    return ", ".join(f"{key['slot']} {key['hint']}" for key in keys if key["replaced_at"] is None)
 
 
 def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, action: str, otherwise: str) -> None:

@@ -6,7 +6,7 @@ from strongroom.access import providers, subscriptions
 from strongroom.portal import examples, shown_once, subscribing
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error, provider_of
-from strongroom.portal.pages.subscriptions import detail_of, path_of
+from strongroom.portal.pages.subscriptions import WRONG_DAY, detail_of, path_of, subscription_page
 from strongroom.portal.refusals import Absent
 from strongroom.server import audit, tokens
 from strongroom.server.db import Transaction
@@ -51,13 +51,34 @@ async def regenerate(visit: Visit) -> Response:
     slot, grace = visit.form.text("slot"), visit.form.text("grace")
     if slot not in subscriptions.SLOTS or grace not in subscribing.GRACES:
         raise Absent
+    try:
+        ends = subscribing.key_expiry(visit.form.text("key_ends"), now)
+    except subscribing.WrongExpiry:
+        return await subscription_page(visit, await detail_of(visit), {f"new-ends-{slot}": WRONG_DAY})
     key = await portal.access.write(
-        lambda tx: subscribing.regenerate(tx, provider_id, record.id, slot, grace, who.developer_id, now)
+        lambda tx: subscribing.regenerate(tx, provider_id, record.id, slot, grace, who.developer_id, now, ends)
     )
     if key is None:
         return visit.redirect(path_of(visit, record.id), "nothing_changed")
     row = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, record.id, {slot: key}, now))
     return visit.redirect(f"{path_of(visit, record.id)}/keys/{to_text(row)}")
+
+
+async def set_key_expiry(visit: Visit) -> Response:
+    """Give the key of one slot an end, move it, or take it away with an empty field."""
+    provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    detail = await detail_of(visit)
+    row, slot = detail.subscription.id, visit.form.text("slot")
+    if slot not in subscriptions.SLOTS:
+        raise Absent
+    try:
+        at = subscribing.key_expiry(visit.form.text("key_ends"), now)
+    except subscribing.WrongExpiry:
+        return await subscription_page(visit, detail, {f"ends-{slot}": WRONG_DAY})
+    done = await visit.portal.access.write(
+        lambda tx: subscribing.set_key_expiry(tx, provider_id, row, slot, at, who, now)
+    )
+    return visit.redirect(path_of(visit, row), "key_expiry_changed" if done else "nothing_changed")
 
 
 async def show_api_keys(visit: Visit) -> Response:
@@ -162,6 +183,7 @@ _API_KEYS = "/organisations/{organisation}/api-keys"
 PAGES = (
     Page("GET", f"{_SUBSCRIPTION}/keys/{{shown}}", Needs.member, show_new_keys),
     Page("POST", f"{_SUBSCRIPTION}/keys", Needs.member, regenerate),
+    Page("POST", f"{_SUBSCRIPTION}/key-expiry", Needs.member, set_key_expiry),
     Page("GET", _API_KEYS, Needs.member, show_api_keys),
     Page("POST", _API_KEYS, Needs.owner, create_api_key),
     Page("GET", f"{_API_KEYS}/new/{{shown}}", Needs.owner, show_new_api_key),

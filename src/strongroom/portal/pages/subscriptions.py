@@ -1,16 +1,17 @@
 """Subscriptions of an organisation: made, activated, renamed, given an end, cancelled."""
 
-from datetime import UTC, datetime
-
 from starlette.responses import Response
 
-from strongroom.portal import shown_once, subscribing
+from strongroom.portal import quotas, shown_once, subscribing
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error, provider_of
 from strongroom.portal.products import Product
 from strongroom.portal.refusals import Absent
 from strongroom.portal.subscribing import Detail
+from strongroom.server.clock import SECOND
 from strongroom.server.ids import from_text, to_text
+
+WRONG_DAY = "Choose a day after today, at most ten years from now."
 
 
 def path_of(visit: Visit, subscription_id: bytes) -> str:
@@ -44,10 +45,14 @@ async def subscribe(visit: Visit) -> Response:
         errors["name"] = wrong
     if product.terms and not visit.form.text("terms"):
         errors["terms"] = "Agree to the terms to subscribe."
+    try:
+        ends = subscribing.key_expiry(visit.form.text("key_ends"), now)
+    except subscribing.WrongExpiry:
+        errors["key_ends"] = WRONG_DAY
     if not errors:
         try:
             new = await portal.access.write(
-                lambda tx: subscribing.subscribe(tx, provider.id, product, name, who.developer_id, now)
+                lambda tx: subscribing.subscribe(tx, provider.id, product, name, who.developer_id, now, ends)
             )
         except subscribing.TooManySubscriptions:
             errors["name"] = f"An organisation has at most {subscribing.MAX_IN_FORCE} subscriptions."
@@ -59,7 +64,7 @@ async def subscribe(visit: Visit) -> Response:
 
 
 async def show(visit: Visit) -> Response:
-    return await _page(visit, await detail_of(visit), {})
+    return await subscription_page(visit, await detail_of(visit), {})
 
 
 async def activate(visit: Visit) -> Response:
@@ -78,7 +83,7 @@ async def rename(visit: Visit) -> Response:
     name = visit.form.text("name")
     wrong = name_error(name, subscribing.MAX_NAME)
     if wrong is not None:
-        return await _page(visit, detail, {"name": wrong})
+        return await subscription_page(visit, detail, {"name": wrong})
     done = await visit.portal.access.write(
         lambda tx: subscribing.rename(tx, provider_id, detail.subscription.id, name, who, now)
     )
@@ -93,7 +98,7 @@ async def set_expiry(visit: Visit) -> Response:
     try:
         at = subscribing.expiry(visit.form.text("ends"), record, product, now)
     except subscribing.WrongExpiry:
-        return await _page(visit, detail, {"ends": "Choose a day after today that the product allows."})
+        return await subscription_page(visit, detail, {"ends": "Choose a day after today that the product allows."})
     done = await visit.portal.access.write(lambda tx: subscribing.set_expiry(tx, provider_id, record.id, at, who, now))
     return visit.redirect(path_of(visit, record.id), "expiry_changed" if done else "nothing_changed")
 
@@ -110,16 +115,20 @@ async def cancel(visit: Visit) -> Response:
     return visit.redirect(path_of(visit, record.id), "subscription_cancelled" if done else "nothing_changed")
 
 
-async def _page(visit: Visit, detail: Detail, errors: dict[str, str]) -> Response:
-    expires_at = detail.subscription.expires_at
+async def subscription_page(visit: Visit, detail: Detail, errors: dict[str, str]) -> Response:
+    """The page of a subscription, with what was wrong in one of its forms."""
+    portal, record = visit.portal, detail.subscription
+    product = portal.products.find(record.product)
+    used = await portal.access.read_many(lambda tx: quotas.read(tx, record.provider_id, record.id, product, visit.now))
     return visit.page(
         "subscription/detail.html",
         status=422 if errors else 200,
         errors=errors,
         provider=await provider_of(visit),
         detail=detail,
-        product=visit.portal.products.find(detail.subscription.product),
-        ends="" if expires_at is None else f"{datetime.fromtimestamp(expires_at // 1000, UTC):%Y-%m-%d}",
+        product=product,
+        used=used,
+        old_after=portal.settings.key_age_reminder * SECOND,
     )
 
 

@@ -35,15 +35,19 @@ async def change(visit: Visit) -> Response:
     directory = portal.directories.get(area)
     if directory is None or act not in _ACTS or user_id is None:
         raise Absent
+    path, actor = f"/organisations/{visit.path('organisation')}/users", visit.who.developer_id
+
+    async def note(action: str) -> None:
+        await portal.store.write(
+            lambda tx: audit.record(tx, provider_id, action, now, actor_id=actor, object_id=user_id, detail=area)
+        )
+
+    # The user is in another database than the audit, so no transaction holds both. What is to be done is noted first:
+    # without that line nothing happens, and whatever fails afterwards leaves it standing.
+    await note(f"user_{act}_asked")
     done = await (directory.suspend if act == "suspend" else directory.resume)(provider_id, user_id)
-    path = f"/organisations/{visit.path('organisation')}/users"
-    if not done:
-        return visit.redirect(path, "nothing_changed")
-    actor = visit.who.developer_id
-    await portal.store.write(
-        lambda tx: audit.record(tx, provider_id, _ACTS[act], now, actor_id=actor, object_id=user_id, detail=area)
-    )
-    return visit.redirect(path, _ACTS[act])
+    await note(_ACTS[act] if done else f"user_{act}_not_possible")
+    return visit.redirect(path, _ACTS[act] if done else "nothing_changed")
 
 
 async def _page(visit: Visit, found: UserMetadata | None, errors: dict[str, str] | None = None) -> Response:

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.anyio
 
 # One call, which was answered within five milliseconds.
 SPAN = (
-    "INSERT INTO usage_spans SELECT provider_id, id, 60000, {starts_at}, {calls}, 1, 1, 0, 0, 0, 0 FROM subscriptions;"
+    "INSERT INTO usage_spans SELECT provider_id, id, 60000, {starts_at}, 'primary', {calls}, 1, 1, 0, 0, 0, 0"
+    " FROM subscriptions;"
 )
 # What breaks each of them, in SQL that constraints let pass.
 BREACHES: dict[str, dict[str, str | None]] = {
@@ -39,14 +40,14 @@ BREACHES: dict[str, dict[str, str | None]] = {
             "UPDATE subscriptions SET approved_at = NULL"
         ),
         "every span of usage and every count of refusals belongs to a subscription": (
-            "INSERT INTO usage_refusals VALUES (x'00', x'00', 60000, 0, 'x', 1)"
+            "INSERT INTO usage_refusals VALUES (x'00', x'00', 60000, 0, 'primary', 'x', 1)"
         ),
         "spans of usage begin at a multiple of their width, and every call is counted once by its time": (
             SPAN.format(starts_at=60_000, calls=2)
         ),
         "a span of usage holds no more refusals than calls": (
             SPAN.format(starts_at=60_000, calls=1)
-            + "INSERT INTO usage_refusals SELECT provider_id, id, 60000, 60000, code.column1, 1"
+            + "INSERT INTO usage_refusals SELECT provider_id, id, 60000, 60000, 'primary', code.column1, 1"
             " FROM subscriptions, (VALUES ('one'), ('other')) AS code"
         ),
         "hashes of keys have 32 bytes, identifiers 16": "UPDATE provider_api_keys SET key_hash = x'00'",
@@ -244,7 +245,11 @@ async def test_an_archive_is_verified_with_and_without_its_secret(populated: Any
         ("keystore", "DELETE FROM usernames", "keystore: not true of 2: every user has the look-up of its username"),
         ("vault", "DELETE FROM images", "vault: not true of "),
         ("access", WITHOUT_PROVIDERS, "keystore: 1 of the providers that rows belong to are not in access"),
-        ("portal", "INSERT INTO reminders VALUES (x'00', 1, 1)", "portal: reminders are of subscriptions that are not"),
+        (
+            "portal",
+            "INSERT INTO told VALUES (zeroblob(16), 'end_1', 1, 1)",
+            "portal: reminders are of subscriptions",
+        ),
     ],
 )
 @pytest.mark.parametrize("engine", ["sqlite"])

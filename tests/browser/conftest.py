@@ -120,6 +120,25 @@ class Portal:
         page.get_by_role("button", name="Confirm the account").click()
         expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
+    def add_passkey(self, page: Page) -> None:
+        """A second step for whoever is signed in, on a device that this browser pretends to have."""
+        device = page.context.new_cdp_session(page)
+        device.send("WebAuthn.enable")
+        options = {
+            "protocol": "ctap2",
+            "transport": "internal",
+            "hasResidentKey": True,
+            "hasUserVerification": True,
+            "isUserVerified": True,
+            "automaticPresenceSimulation": True,
+        }
+        device.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+        page.goto(self.url("/account/passkeys"))
+        page.get_by_label("Name of the passkey").fill("laptop")
+        page.get_by_label("Your password").fill(self.password)
+        page.get_by_role("main").get_by_role("button", name="Add the passkey", exact=True).click()
+        expect(page).not_to_have_url(self.url("/account/passkeys"))
+
     def client(self) -> Strongroom:
         """The Python client with the sandbox's keys."""
         return Strongroom(self.base_url, subscription_key=self.subscription_key, provider_api_key=self.provider_api_key)
@@ -162,9 +181,15 @@ def mailbox() -> Iterator[Mailbox]:
 
 
 @pytest.fixture(scope="session")
-def operator() -> str:
-    """The operator's address."""
-    return "operator@vault.example"
+def operators() -> list[str]:
+    """Addresses of operators; each test that needs one takes one away."""
+    return [f"operator-{number}@vault.example" for number in range(4)]
+
+
+@pytest.fixture
+def operator(operators: list[str], portal: Portal) -> str:
+    """The address of an operator who has no account yet."""
+    return operators.pop()
 
 
 @pytest.fixture
@@ -185,14 +210,14 @@ def _portal(address: str, keys: dict[str, str], mailbox: Mailbox) -> Portal:
 
 
 @pytest.fixture(scope="session")
-def portal(tmp_path_factory: pytest.TempPathFactory, mailbox: Mailbox, operator: str) -> Iterator[Portal]:
+def portal(tmp_path_factory: pytest.TempPathFactory, mailbox: Mailbox, operators: list[str]) -> Iterator[Portal]:
     port, folder = _free_port(), tmp_path_factory.mktemp("portal")
     (folder / "products.toml").write_text(PRODUCTS)
     settings = {
         "port": str(port),
         "public_url": f"http://localhost:{port}",
         "smtp_url": f"smtp://127.0.0.1:{mailbox.port}",
-        "operators": operator,
+        "operators": ",".join(operators),
         "products": str(folder / "products.toml"),
     }
     with serving(folder, **settings) as keys:

@@ -124,8 +124,7 @@ def press(page: Page, name: str) -> None:
 def visit_second_factors(tour: Tour) -> None:
     """Both of them on, and what they add to the pages of security."""
     page, portal = tour.page, tour.portal
-    add_authenticator(page)
-    add_passkey(tour)
+    portal.add_passkey(page)
     tour.look("recovery-codes")
     page.goto(portal.url("/account/totp"))
     key = page.locator("code#key").inner_text()
@@ -138,29 +137,6 @@ def visit_second_factors(tour: Tour) -> None:
     page.goto(portal.url("/account/security"))
     page.get_by_role("link", name="Remove laptop").click()
     tour.look("passkey-remove")
-
-
-def add_passkey(tour: Tour) -> None:
-    page, address = tour.page, tour.portal.url("/account/passkeys")
-    page.goto(address)
-    page.get_by_label("Name of the passkey").fill("laptop")
-    page.get_by_label("Your password").fill(tour.portal.password)
-    press(page, "Add the passkey")
-    expect(page).not_to_have_url(address)
-
-
-def add_authenticator(page: Page) -> None:
-    device = page.context.new_cdp_session(page)
-    device.send("WebAuthn.enable")
-    options = {
-        "protocol": "ctap2",
-        "transport": "internal",
-        "hasResidentKey": True,
-        "hasUserVerification": True,
-        "isUserVerified": True,
-        "automaticPresenceSimulation": True,
-    }
-    device.send("WebAuthn.addVirtualAuthenticator", {"options": options})
 
 
 def visit_change_of_address(tour: Tour) -> None:
@@ -270,8 +246,7 @@ def test_no_page_keeps_anybody_out(tours: Callable[[], Tour], portal: "Portal", 
     sign_in_halfway(stranger, email)
     portal.sign_up(chief.page, operator)
     chief.visit("/operator", "operator-without-a-second-step")
-    add_authenticator(chief.page)
-    add_passkey(chief)
+    portal.add_passkey(chief.page)
     chief.visit("/operator", "operator")
 
     tours_made = (stranger, developer, chief)

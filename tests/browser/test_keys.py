@@ -44,9 +44,9 @@ def code(portal: "Portal", key: str) -> str:
 
 def regenerate(page: Page, slot: str, grace: str) -> str:
     """The new key of this slot, from the page of the subscription."""
-    form = page.get_by_role("main").locator("form", has=page.locator(f"input[value={slot}]"))
-    form.get_by_label("The old key works for").select_option(grace)
-    form.get_by_role("button", name="Regenerate").click()
+    page.locator("summary", has_text=f"Regenerate the {slot} key").click()
+    page.locator(f"#grace-{slot}").select_option(grace)
+    page.get_by_role("button", name=f"Make the new {slot} key").click()
     key = page.locator(f"#{slot}-key").inner_text()
     page.get_by_role("link", name="I've saved it").click()
     return key
@@ -114,7 +114,10 @@ def test_the_operator_approves_and_suspends(developer: Page, other: Page, portal
     developer.get_by_role("link", name="I've saved them").click()
     portal.sign_up(other, operator)
     other.get_by_role("link", name="Operator").click()
-    press(other, "Approve")
+    expect(other.get_by_role("heading", level=1)).to_have_text("A second step is missing")
+    portal.add_passkey(other)
+    other.get_by_role("link", name="Operator").click()
+    press(other, "Approve phone app")
     developer.reload()
     press(developer, "Activate the keys")
     assert code(portal, key) == "authorization_missing"

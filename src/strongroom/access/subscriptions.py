@@ -30,8 +30,8 @@ WHERE provider_id = :provider_id AND id = :id AND state <> 'cancelled'
 """
 # Changing the subscription's row makes a second regeneration wait, so that it retires the key the first one made.
 TAKE_TURN = "UPDATE subscriptions SET name = name WHERE provider_id = :provider_id AND id = :id"
-# No old key of the slot goes on for longer than asked for, one that is in an earlier grace or has an end included: a key
-# that has leaked can be ended whenever that is noticed.
+# No old key of the slot goes on for longer than asked for, one in an earlier grace or with an end of its own included:
+# a key that has leaked can be ended whenever that is noticed.
 RETIRE_KEY = """
 UPDATE subscription_keys
 SET replaced_at = coalesce(replaced_at, :now), expires_at = CASE WHEN expires_at < :at THEN expires_at ELSE :at END

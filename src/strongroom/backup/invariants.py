@@ -32,7 +32,8 @@ OR calls < 1 OR calls <> within_5_ms + within_20_ms + within_100_ms + within_500
     "a span of usage holds no more refusals than calls": """
 SELECT count(*) FROM (SELECT u.calls FROM usage_spans u JOIN usage_refusals r ON r.provider_id = u.provider_id
 AND r.subscription_id = u.subscription_id AND r.width = u.width AND r.starts_at = u.starts_at AND r.slot = u.slot
-GROUP BY u.provider_id, u.subscription_id, u.width, u.starts_at, u.slot, u.calls HAVING sum(r.calls) > u.calls) AS exceeded""",
+GROUP BY u.provider_id, u.subscription_id, u.width, u.starts_at, u.slot, u.calls
+HAVING sum(r.calls) > u.calls) AS exceeded""",
     "hashes of keys have 32 bytes, identifiers 16": """
 SELECT (SELECT count(*) FROM subscription_keys WHERE length(key_hash) <> 32)
      + (SELECT count(*) FROM provider_api_keys WHERE length(key_hash) <> 32 OR length(id) <> 16)
@@ -174,5 +175,6 @@ KEYSTORE_USERS_NAMED = """
 SELECT keystore_user_id FROM keystore_users WHERE keystore_user_id > :after ORDER BY keystore_user_id LIMIT :limit
 """
 KEYSTORE_USER = "SELECT 1 FROM users WHERE id = :id"
-SUBSCRIPTIONS_NAMED = "SELECT DISTINCT subscription_id FROM reminders"
+# Beside subscriptions, keys stand there by their hash.
+SUBSCRIPTIONS_NAMED = "SELECT DISTINCT subject_id FROM told WHERE length(subject_id) = 16"
 SUBSCRIPTIONS = "SELECT id FROM subscriptions"

@@ -1,5 +1,6 @@
 """Charts of usage: bars with whole numbers for an SVG that a template draws."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from strongroom.access.usage import Span
@@ -66,7 +67,7 @@ def calls(spans: list[Span], over: Range, now: int) -> Chart:
 def latency(spans: list[Span], over: Range, now: int) -> Chart:
     """The mean of how long calls took in each span, in milliseconds."""
     values = [
-        (at, round(span.microseconds / span.calls / 1000) if span else 0, 0) for at, span in _all(spans, over, now)
+        (at, round(span.microseconds / span.calls / 1000, 1) if span else 0, 0) for at, span in _all(spans, over, now)
     ]
     return _chart(values, over, "{} ms")
 
@@ -77,7 +78,7 @@ def _all(spans: list[Span], over: Range, now: int) -> list[tuple[int, Span | Non
     return [(at, by_start.get(at)) for at in range(first, first + over.spans * over.width, over.width)]
 
 
-def _chart(values: list[tuple[int, int, int]], over: Range, wording: str) -> Chart:
+def _chart(values: Sequence[tuple[int, float, int]], over: Range, wording: str) -> Chart:
     top = _round_up(max(value for _, value, _ in values))
     step = WIDTH / over.spans
     bars = []
@@ -103,7 +104,7 @@ def when(at: int, over: Range) -> str:
     return text[:10] if over.width == DAY else f"{text[:10]} {text[11:16]}"
 
 
-def _round_up(value: int) -> int:
+def _round_up(value: float) -> int:
     """1, 2 or 5 times a power of ten, at least 1."""
     power = 1
     while True:

@@ -144,8 +144,8 @@ class Frame:
         await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.ACTS, key, visit.now))
 
     async def _has_factor_of_operators(self, visit: Visit) -> bool:
-        # Turning the first factor on ends the other sessions, and signing in asks for it from then on: where the account
-        # has one, it was shown in this session.
+        # Turning the first factor on ends the other sessions, and signing in asks for it from then on: where the
+        # account has one, it was shown in this session.
         portal, developer_id = self._portal, visit.who.developer_id
         if not portal.settings.operator_second_factor:
             return True

@@ -13,9 +13,14 @@ LOGIN_POLICIES = ("any", "derived_only")
 
 INSERT_PROVIDER = "INSERT INTO providers (id, name, login_policy, created_at) VALUES (:id, :name, :login_policy, :now)"
 TAKE_NAME = "INSERT INTO provider_names (name, provider_id) VALUES (:name, :provider_id) ON CONFLICT (name) DO NOTHING"
-BY_NAME = "SELECT provider_id FROM provider_names WHERE name = :name"
-LIST = "SELECT id, name, login_policy, created_at FROM providers ORDER BY created_at, id"
-READ = "SELECT id, name, login_policy, created_at FROM providers WHERE id = :id"
+BY_NAME = """
+SELECT providers.id FROM provider_names JOIN providers ON providers.id = provider_names.provider_id
+WHERE provider_names.name = :name AND providers.closed_at IS NULL
+"""
+LEAVE_NAME = "DELETE FROM provider_names WHERE name = :name AND provider_id = :provider_id"
+RENAME = "UPDATE providers SET name = :name WHERE id = :provider_id"
+LIST = "SELECT id, name, login_policy, created_at, closed_at FROM providers ORDER BY created_at, id"
+READ = "SELECT id, name, login_policy, created_at, closed_at FROM providers WHERE id = :id"
 SET_LOGIN_POLICY = "UPDATE providers SET login_policy = :login_policy WHERE id = :id"
 # Changing the provider's row makes whoever wants another key wait, so that two cannot both find the last place free.
 TAKE_TURN = "UPDATE providers SET name = name WHERE id = :provider_id"
@@ -25,7 +30,7 @@ SELECT :key_hash, :provider_id, :id, :name, :hint, :now, NULL
 WHERE (
     SELECT count(*) FROM provider_api_keys
     WHERE provider_id = :provider_id AND (revoked_at IS NULL OR revoked_at > :now)
-) < :limit
+) < :limit AND EXISTS (SELECT 1 FROM providers WHERE id = :provider_id AND closed_at IS NULL)
 """
 REVOKE_KEY = """
 UPDATE provider_api_keys SET revoked_at = :at
@@ -46,7 +51,7 @@ class NameTaken(Exception):
 
 
 class TooManyKeys(Exception):
-    """A provider has at most two active API keys: the old one and the one that follows it."""
+    """A provider has at most two active API keys: the old one and the one that follows it; a closed one has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class ProviderRecord:
     name: str
     login_policy: str
     created_at: int
+    closed_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,21 @@ async def create(
     return provider_id
 
 
+async def rename(tx: Transaction, provider_id: bytes, name: str) -> bool:
+    """Another name, the old one is free from then on; false for a closed provider or the same name. `NameTaken`."""
+    await tx.put(TAKE_TURN, provider_id=provider_id)
+    found = await read(tx, provider_id)
+    if found is None or found.closed_at is not None or found.name == name:
+        return False
+    if not await tx.run(TAKE_NAME, name=name, provider_id=provider_id):
+        raise NameTaken
+    await tx.put(LEAVE_NAME, name=found.name, provider_id=provider_id)
+    await tx.put(RENAME, name=name, provider_id=provider_id)
+    return True
+
+
 async def find(tx: Transaction, name: str) -> bytes | None:
+    """The id of the provider of this name; a closed one is not found, though its name stays taken."""
     row = await tx.one(BY_NAME, name=name)
     return None if row is None else row[0]
 

@@ -173,6 +173,17 @@ def quota_used(to: str, name: str, percent: int, quota: int, url: str) -> Messag
     )
 
 
+def organisation_closed(to: str, name: str, url: str) -> Message:
+    return compose(
+        to,
+        "A Strongroom organisation was closed",
+        f"One of its owners closed the organisation “{name}”, to which you belonged. Its subscriptions and keys are "
+        "refused from now on, for good.",
+        button="To your organisations",
+        url=url,
+    )
+
+
 def invitation(to: str, organisation: str, inviter: str, url: str) -> Message:
     return compose(
         to,

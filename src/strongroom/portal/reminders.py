@@ -3,7 +3,7 @@
 from strongroom.access import key_ends, subscription_states, usage
 from strongroom.access.key_ends import DueKey
 from strongroom.access.subscriptions import SubscriptionRecord
-from strongroom.portal import messages, quotas, told
+from strongroom.portal import closing, messages, quotas, told
 from strongroom.portal.area import Portal
 from strongroom.portal.products import Product
 from strongroom.portal.rendering import duration, moment
@@ -19,6 +19,8 @@ async def send(portal: Portal) -> int:
     now = portal.clock.now()
     sent = await _subscriptions(portal, now) + await _keys(portal, now)
     sent += await _old_keys(portal, now) + await _quotas(portal, now)
+    # Its people are told as well, so it stands here and not where expired rows are forgotten.
+    sent += await closing.finish(portal)
     if sent:
         portal.mail.wake()
     return sent

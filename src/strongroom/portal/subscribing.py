@@ -44,6 +44,9 @@ async def subscribe(
 ) -> NewSubscription:
     """A new subscription; who accepted the terms of which product is noted. `TooManySubscriptions`."""
     await tx.put(providers.TAKE_TURN, provider_id=provider_id)
+    provider = await providers.read(tx, provider_id)
+    if provider is None or provider.closed_at is not None:
+        raise Absent
     records = await subscriptions.list_of(tx, provider_id)
     if sum(record.state != "cancelled" for record in records) >= MAX_IN_FORCE:
         raise TooManySubscriptions

@@ -62,13 +62,17 @@ def list_all(data: str | None, as_json: bool) -> None:
                     "name": record.name,
                     "login_policy": record.login_policy,
                     "created_at": time_text(record.created_at),
+                    "closed_at": time_text(record.closed_at),
                 }
                 for record in records
             ]
         )
     else:
-        rows = [(r.name, r.login_policy, time_text(r.created_at) or "", to_text(r.id)) for r in records]
-        print_table(("NAME", "LOGIN POLICY", "CREATED", "ID"), rows)
+        rows = [
+            (r.name, r.login_policy, time_text(r.created_at) or "", time_text(r.closed_at) or "no", to_text(r.id))
+            for r in records
+        ]
+        print_table(("NAME", "LOGIN POLICY", "CREATED", "CLOSED", "ID"), rows)
 
 
 @provider.command("set-login-policy")

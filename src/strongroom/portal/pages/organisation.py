@@ -15,10 +15,10 @@ from strongroom.server.ids import new_row_id, to_text
 
 
 async def provider_of(visit: Visit) -> ProviderRecord:
-    """The provider of the path, which the visitor belongs to."""
+    """The provider of the path, which the visitor belongs to; `Absent` once it is closed."""
     provider_id = visit.organisation.provider_id
     found = await visit.portal.access.read(lambda tx: providers.read(tx, provider_id))
-    if found is None:
+    if found is None or found.closed_at is not None:
         raise Absent
     return found
 

@@ -125,7 +125,9 @@ async def _invitation(visit: Visit) -> tuple[Invitation | None, str]:
     if found is None:
         return None, ""
     provider = await portal.access.read(lambda tx: providers.read(tx, found.provider_id))
-    return found, "" if provider is None else provider.name
+    if provider is None or provider.closed_at is not None:
+        return None, ""
+    return found, provider.name
 
 
 async def _called(visit: Visit, developer_id: bytes) -> str:

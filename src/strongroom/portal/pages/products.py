@@ -17,7 +17,7 @@ async def own_providers(visit: Visit) -> list[tuple[ProviderRecord, organisation
     for membership in memberships:
         provider_id = membership.provider_id
         provider = await portal.access.read(lambda tx, provider_id=provider_id: providers.read(tx, provider_id))  # type: ignore[misc]  # bound early
-        if provider is not None:
+        if provider is not None and provider.closed_at is None:
             found.append((provider, membership.role))
     return sorted(found, key=lambda one: one[0].name.casefold())
 

@@ -1,0 +1,3 @@
+ALTER TABLE providers ADD COLUMN closed_at BIGINT;
+
+CREATE INDEX providers_by_closing ON providers (closed_at);

@@ -1,0 +1,65 @@
+"""What only owners change of an organisation itself: its name, and its end."""
+
+from starlette.responses import Response
+
+from strongroom.access.closing import InUse
+from strongroom.access.providers import NameTaken
+from strongroom.portal import closing, signing_in
+from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.pages.account import WRONG_PASSWORD, own
+from strongroom.portal.pages.organisation import name_error, provider_of
+from strongroom.portal.rendering import ago
+
+
+async def show(visit: Visit) -> Response:
+    return await _page(visit, {})
+
+
+async def rename(visit: Visit) -> Response:
+    provider, name = await provider_of(visit), visit.form.text("name")
+    now, actor = visit.now, visit.who.developer_id
+    error = name_error(name)
+    if error is None:
+        try:
+            done = await visit.portal.access.write(lambda tx: closing.rename(tx, provider, name, actor, now))
+        except NameTaken:
+            error = "This name is taken."
+    if error is not None:
+        return await _page(visit, {"name": error})
+    path = f"/organisations/{visit.path('organisation')}/settings"
+    return visit.redirect(path, "renamed" if done else "nothing_changed")
+
+
+async def close(visit: Visit) -> Response:
+    """For good, so the name is typed and the password asked for: neither a slip nor a stolen session gets this far."""
+    provider, developer = await provider_of(visit), await own(visit)
+    errors = {}
+    if visit.form.text("confirmation") != provider.name:
+        errors["confirmation"] = "This is not the name of the organisation."
+    elif not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
+        errors["password"] = WRONG_PASSWORD
+    if not errors:
+        try:
+            done = await closing.close(visit.portal, provider, developer.id)
+        except InUse as error:
+            errors[""] = (
+                f"A key was used {ago(error.at, visit.now)}, so somebody still depends on it. Cancel the subscription "
+                "first, or wait until its keys were not used for a day."
+            )
+        else:
+            return visit.redirect("/", "organisation_closed" if done else "nothing_changed")
+    return await _page(visit, errors)
+
+
+async def _page(visit: Visit, errors: dict[str, str]) -> Response:
+    provider = await provider_of(visit)
+    return visit.page("organisation/settings.html", status=422 if errors else 200, errors=errors, provider=provider)
+
+
+_SETTINGS = "/organisations/{organisation}/settings"
+
+PAGES = (
+    Page("GET", _SETTINGS, Needs.owner, show),
+    Page("POST", f"{_SETTINGS}/name", Needs.owner, rename),
+    Page("POST", f"{_SETTINGS}/close", Needs.owner, close),
+)

@@ -1,0 +1,150 @@
+"""An organisation is renamed, and closed for good: what happens to its keys, its people and its name."""
+
+from typing import Any
+
+import pytest
+from tests.portal.pages.test_subscriptions import organisation, subscribe
+
+from strongroom.access import closing as access_closing
+from strongroom.access import providers, subscriptions, usage
+from strongroom.portal import closing, reminders
+from strongroom.server.clock import DAY
+from strongroom.server.db import Unavailable
+from strongroom.server.ids import from_text
+from strongroom.server.usage import UsageCounter
+from strongroom.wire.refusal import Refusal, Refused
+
+pytestmark = pytest.mark.anyio
+PASSWORD = "plain words for a portal"
+BOB = "bob@example.com"
+
+
+async def opens(site: Any, key: str) -> str:
+    try:
+        await site.portal.access.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
+    except Refused as refused:
+        return refused.refusal.code
+    return "ok"
+
+
+async def acme(site: Any) -> tuple[Any, str, bytes, list[str]]:
+    """An organisation with a member, an invitation, an active subscription and a provider API key."""
+    browser = await site.sign_up()
+    base = await organisation(browser)
+    provider_id = from_text(base.rpartition("/")[2])
+    assert provider_id is not None
+    path, keys = await subscribe(browser, base)
+    await browser.send(f"{path}/activate")
+    now = site.clock.now()
+    keys.append(await site.portal.access.write(lambda tx: providers.create_key(tx, provider_id, "backend", now)))
+    bob = await site.sign_up(BOB)
+    await browser.get(f"{base}/people")
+    await browser.send(f"{base}/people/invite", email=BOB, role="member")
+    link = await site.link(BOB)
+    await bob.get(link)
+    await bob.send(link)
+    await browser.send(f"{base}/people/invite", email="eve@example.com", role="member")
+    await browser.get(f"{base}/settings")
+    return browser, base, provider_id, keys
+
+
+async def test_owners_rename_and_the_old_name_is_free(site: Any) -> None:
+    browser, base, provider_id, keys = await acme(site)
+    await browser.send(f"{base}/settings/name", name="Apex")
+    assert "<h1>Apex</h1>" in browser.text
+    assert await opens(site, keys[0]) == "ok"
+    assert await site.portal.access.read(lambda tx: providers.find(tx, "Apex")) == provider_id
+    other = await organisation(browser, "Acme")
+    await browser.get(f"{other}/settings")
+    for name in ("Apex", "", "x" * 81):
+        assert (await browser.send(f"{other}/settings/name", name=name)).status_code == 422
+    await browser.send(f"{other}/settings/name", name="Acme")
+    assert "Nothing was changed" in browser.text
+    await browser.get(f"{base}/activity")
+    assert "organisation renamed" in browser.text
+
+
+async def test_what_a_closed_organisation_leaves_behind(site: Any) -> None:
+    browser, base, provider_id, keys = await acme(site)
+    await browser.send(f"{base}/settings/close", confirmation="Acme", password=PASSWORD)
+    assert "The organisation was closed" in browser.text
+    assert base not in browser.text
+    assert [await opens(site, key) for key in keys[:2]] == [Refusal.subscription_key_inactive.code] * 2
+    with pytest.raises(Refused):
+        await site.portal.access.read(lambda tx: providers.authenticate(tx, provider_id, keys[2], site.clock.now()))
+    for to in (BOB, "ada@example.com"):
+        assert (await site.mails(to))[-1]["Subject"] == "A Strongroom organisation was closed"
+    for path in ("", "/people", "/settings", "/subscribe/sandbox"):
+        assert (await browser.get(base + path)).status_code == 404
+    eve = await site.sign_up("eve@example.com")
+    invitation = next(mail for mail in await site.mails("eve@example.com") if "Join" in mail["Subject"])
+    link = invitation.get_body(("plain",)).get_content().partition("/portal")[2].split()[0]
+    assert (await eve.get(link)).status_code == 404
+    # Its name stays taken, and whoever was its only owner may delete the account now.
+    await browser.get("/organisations/new")
+    assert "This name is taken." in (await browser.send("/organisations/new", name="Acme")).text
+    assert "only owner" not in (await browser.get("/account/delete")).text
+    assert await site.portal.access.read(lambda tx: providers.find(tx, "Acme")) is None
+    with pytest.raises(providers.TooManyKeys):
+        await site.portal.access.write(lambda tx: providers.create_key(tx, provider_id, "late", site.clock.now()))
+
+
+@pytest.mark.parametrize(
+    ("confirmation", "password", "field"),
+    [("acme", PASSWORD, "confirmation"), ("", PASSWORD, "confirmation"), ("Acme", "not the password", "password")],
+)
+async def test_neither_a_slip_nor_a_stolen_session_closes_it(
+    site: Any, confirmation: str, password: str, field: str
+) -> None:
+    browser, base, _, keys = await acme(site)
+    answer = await browser.send(f"{base}/settings/close", confirmation=confirmation, password=password)
+    assert (answer.status_code, f'id="{field}-error"' in answer.text) == (422, True)
+    assert await opens(site, keys[0]) == "ok"
+
+
+async def test_it_is_refused_while_a_key_is_in_use(site: Any) -> None:
+    browser, base, provider_id, keys = await acme(site)
+    hashed = subscriptions.key_hash(keys[1])
+    assert hashed is not None
+    counter = UsageCounter()
+    counter.subscription_key_used(hashed, site.clock.now())
+    counts = counter.take()
+    await site.portal.access.write(lambda tx: usage.store(tx, counts, site.clock.now()))
+    answer = await browser.send(f"{base}/settings/close", confirmation="Acme", password=PASSWORD)
+    assert (answer.status_code, "A key was used just now" in answer.text) == (422, True)
+    assert await opens(site, keys[0]) == "ok"
+    later = site.clock.now() + DAY + 1000
+    assert await site.portal.access.write(lambda tx: access_closing.close(tx, provider_id, later))
+
+
+async def test_cancelled_subscriptions_do_not_stand_in_the_way(site: Any) -> None:
+    browser, base, provider_id, keys = await acme(site)
+    hashed = subscriptions.key_hash(keys[1])
+    assert hashed is not None
+    now = site.clock.now()
+    counter = UsageCounter()
+    counter.subscription_key_used(hashed, now)
+    counts = counter.take()
+    await site.portal.access.write(lambda tx: usage.store(tx, counts, now))
+    [record] = await site.portal.access.read(lambda tx: subscriptions.list_of(tx, provider_id))
+    await site.portal.access.write(lambda tx: subscriptions.cancel(tx, provider_id, record.id, now))
+    await browser.send(f"{base}/settings/close", confirmation="Acme", password=PASSWORD)
+    assert "The organisation was closed" in browser.text
+
+
+async def test_a_crash_between_the_two_databases_is_made_good(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser, base, _, keys = await acme(site)
+
+    async def crash(*_: Any) -> bool:
+        raise Unavailable from OSError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(closing, "_let_go", crash)
+        answer = await browser.send(f"{base}/settings/close", confirmation="Acme", password=PASSWORD)
+        assert answer.status_code == 503
+    assert await opens(site, keys[0]) == Refusal.subscription_key_inactive.code
+    assert (await browser.get(base)).status_code == 404
+    assert await reminders.send(site.portal) == 1
+    assert (await site.mails(BOB))[-1]["Subject"] == "A Strongroom organisation was closed"
+    assert "only owner" not in (await browser.get("/account/delete")).text
+    assert await closing.finish(site.portal) == 0

@@ -422,14 +422,28 @@ def _public_key(number: int) -> PublicKey:
     return PublicKey.parse((KEYS / f"{name}.public.pem").read_text("ascii"))
 
 
+def _tables(text: str) -> list[str]:
+    """What is there after a history of migrations."""
+    found: list[str] = []
+    for verb, name, renamed in re.findall(r"(CREATE|DROP|ALTER) TABLE (\w+)(?: RENAME TO (\w+))?", text):
+        if verb == "CREATE":
+            found.append(name)
+        elif verb == "DROP" or renamed:
+            found.remove(name)
+            found += [renamed] * bool(renamed)
+    return found
+
+
 class Both:
     """A store on each engine for one area, and the loop they live in."""
 
     def __init__(self, actor: type[Actor], folder: Path, url: str) -> None:
         self._actor = actor
         migrations = files(f"strongroom.{actor.area}") / "migrations"
-        text = "".join(file.read_text("utf-8") for file in migrations.iterdir() if file.name.endswith(".sql"))
-        self._tables = re.findall(r"CREATE TABLE (\w+)", text)
+        text = "".join(
+            file.read_text("utf-8") for file in sorted(migrations.iterdir(), key=str) if file.name.endswith(".sql")
+        )
+        self._tables = _tables(text)
         self._runner = asyncio.Runner()
         file = f"sqlite:{folder / actor.area}"
         self._stores = [open_store(database, actor.area, migrations) for database in (file, url)]

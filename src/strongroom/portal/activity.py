@@ -19,6 +19,7 @@ SENTENCES: Mapping[str, tuple[str, Kind]] = {
     "organisation_created": ("Organisation created", ""),
     "organisation_renamed": ("Organisation renamed", ""),
     "organisation_closed": ("Organisation closed", ""),
+    "members_let_go": ("Everybody let go, because the organisation was closed", ""),
     "login_policy_set": ("Login policy set", ""),
     "subscription_created": ("Subscription {} created", "subscription"),
     "subscription_approved": ("Subscription {} approved", "subscription"),

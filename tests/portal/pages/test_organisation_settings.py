@@ -61,7 +61,7 @@ async def test_owners_rename_and_the_old_name_is_free(site: Any) -> None:
     await browser.send(f"{other}/settings/name", name="Acme")
     assert "Nothing was changed" in browser.text
     await browser.get(f"{base}/activity")
-    assert "organisation renamed" in browser.text
+    assert "Organisation renamed" in browser.text
 
 
 async def test_what_a_closed_organisation_leaves_behind(site: Any) -> None:

@@ -122,7 +122,7 @@ async def test_one_key_is_given_an_end_and_the_other_goes_on(site: Any) -> None:
     assert "expired" not in browser.text
     assert await opens(site, primary) == "ok"
     await browser.get(f"{path.partition('/subscriptions/')[0]}/activity")
-    assert "key expiry changed" in browser.text
+    assert "End of a key of the subscription “app” changed" in browser.text
     assert "primary, no end" in browser.text
 
 

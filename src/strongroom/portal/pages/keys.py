@@ -9,6 +9,7 @@ from strongroom.portal.pages.organisation import name_error, provider_of
 from strongroom.portal.pages.subscriptions import WRONG_DAY, detail_of, path_of, subscription_page
 from strongroom.portal.refusals import Absent
 from strongroom.server import audit, tokens
+from strongroom.server.clock import SECOND
 from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text, to_text
 
@@ -172,6 +173,7 @@ async def _api_keys(visit: Visit, errors: dict[str, str]) -> Response:
         status=422 if errors else 200,
         errors=errors,
         provider=provider,
+        old_after=visit.portal.settings.key_age_reminder * SECOND,
         keys=[key for key in found if key.revoked_at is None or key.revoked_at > visit.now],
         revoked=[key for key in found if key.revoked_at is not None and key.revoked_at <= visit.now],
     )

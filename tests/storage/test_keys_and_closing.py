@@ -27,11 +27,11 @@ NOW = 20_000 * DAY
 
 
 async def opened(area: str, engine: str, request: pytest.FixtureRequest, folder: Path) -> Store:
-    database = None
+    database = f"sqlite:{folder}/{area}.sqlite"
     if engine == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres_server")
         database = f"{server.url()}&options=-csearch_path%3Dends_{token_hex(4)}"
-    store = open_store(database, folder / f"{area}.sqlite", files(f"strongroom.{area}") / "migrations")
+    store = open_store(database, area, files(f"strongroom.{area}") / "migrations")
     await store.open()
     return store
 

@@ -16,6 +16,11 @@ SELECT id, created_at,
        coalesce((SELECT max(valid_from) FROM sessions WHERE sessions.user_id = users.id), last_session_at), suspended_at
 FROM users WHERE provider_id = :provider_id AND id > :after ORDER BY id LIMIT :limit
 """
+READ = """
+SELECT id, created_at,
+       coalesce((SELECT max(valid_from) FROM sessions WHERE sessions.user_id = users.id), last_session_at), suspended_at
+FROM users WHERE provider_id = :provider_id AND id = :id
+"""
 FIND = """
 SELECT users.id, users.created_at,
        coalesce((SELECT max(valid_from) FROM sessions WHERE sessions.user_id = users.id), users.last_session_at),
@@ -60,6 +65,10 @@ class KeystoreUsers:
         except UsernameRefused:
             return None
         row = await self._keystore.store.read(lambda tx: tx.one(FIND, provider_id=provider_id, canonical=canonical))
+        return None if row is None else UserMetadata(*row)
+
+    async def read(self, provider_id: bytes, user_id: bytes) -> UserMetadata | None:
+        row = await self._keystore.store.read(lambda tx: tx.one(READ, provider_id=provider_id, id=user_id))
         return None if row is None else UserMetadata(*row)
 
     async def suspend(self, provider_id: bytes, user_id: bytes) -> bool:

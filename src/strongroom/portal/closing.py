@@ -27,7 +27,7 @@ async def close(portal: Portal, provider: ProviderRecord, actor_id: bytes) -> bo
         return True
 
     done = await portal.access.write(work)
-    await _let_go(portal, provider.id, provider.name)
+    await _let_go(portal, provider.id, provider.name, actor_id)
     return done
 
 
@@ -46,7 +46,7 @@ async def rename(tx: Transaction, provider: ProviderRecord, name: str, actor_id:
     return True
 
 
-async def _let_go(portal: Portal, provider_id: bytes, name: str) -> bool:
+async def _let_go(portal: Portal, provider_id: bytes, name: str, actor_id: bytes | None = None) -> bool:
     if not await portal.store.read(lambda tx: organisations.members_of(tx, provider_id)):
         return False
     now = portal.clock.now()
@@ -59,7 +59,9 @@ async def _let_go(portal: Portal, provider_id: bytes, name: str) -> bool:
             url = portal.url("/")
             await portal.mail.put(tx, messages.organisation_closed(member.email, name, url), now)
         if members:
-            await audit.record(tx, provider_id, "members_let_go", now, detail=f"{len(members)} people")
+            await audit.record(
+                tx, provider_id, "members_let_go", now, actor_id=actor_id, detail=f"{len(members)} people"
+            )
         return bool(members)
 
     done = await portal.store.write(work)

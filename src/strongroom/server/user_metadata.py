@@ -38,6 +38,10 @@ class UserDirectory(Protocol):
         """The user of this name, to be suspended; None where there is none, and in an area without names."""
         ...
 
+    async def read(self, provider_id: bytes, user_id: bytes) -> UserMetadata | None:
+        """None where the provider has no such user."""
+        ...
+
     async def suspend(self, provider_id: bytes, user_id: bytes) -> bool:
         """Refuse the user from now on and end every session; false where there is no such user to suspend."""
         ...

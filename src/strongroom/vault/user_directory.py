@@ -16,6 +16,12 @@ SELECT user_id, created_at,
        suspended_at
 FROM users WHERE provider_id = :provider_id AND user_id > :after ORDER BY user_id LIMIT :limit
 """
+READ = """
+SELECT user_id, created_at,
+       coalesce((SELECT max(first_used_at) FROM sessions WHERE sessions.user_id = users.user_id), last_session_at),
+       suspended_at
+FROM users WHERE provider_id = :provider_id AND user_id = :user_id
+"""
 # Session strings need no row to be good: a new generation ends those that nobody has used yet too.
 SUSPEND = """
 UPDATE users SET suspended_at = :now, session_generation = session_generation + 1
@@ -53,6 +59,10 @@ class VaultUsers:
 
     async def find(self, provider_id: bytes, username: str) -> UserMetadata | None:
         return None  # vault users are known by a public key and have no names
+
+    async def read(self, provider_id: bytes, user_id: bytes) -> UserMetadata | None:
+        row = await self._vault.store.read(lambda tx: tx.one(READ, provider_id=provider_id, user_id=user_id))
+        return None if row is None else UserMetadata(*row)
 
     async def suspend(self, provider_id: bytes, user_id: bytes) -> bool:
         now = self._vault.clock.now()

@@ -110,6 +110,7 @@ async def test_one_key_is_given_an_end_and_the_other_goes_on(site: Any) -> None:
     browser = await site.sign_up()
     path, (primary, secondary) = await subscribe(browser, await organisation(browser))
     await browser.send(f"{path}/activate")
+    await browser.get(path)
     await browser.send(f"{path}/key-expiry", slot="primary", key_ends=days_from(site, 2))
     assert f"ends {days_from(site, 2)} 00:00 UTC" in browser.text
     site.clock.move(2 * 86_400)
@@ -135,6 +136,7 @@ async def test_new_keys_can_be_made_with_an_end(site: Any) -> None:
     await browser.send(f"{base}/subscribe/sandbox", name="app", terms="yes", key_ends=days_from(site, 3))
     path, keys = browser.path.partition("/keys/")[0], list(dict.fromkeys(KEY.findall(browser.text)))
     await browser.send(f"{path}/activate")
+    await browser.get(path)
     await browser.send(f"{path}/keys", slot="primary", grace="week", key_ends=days_from(site, 9))
     [new] = dict.fromkeys(KEY.findall(browser.text))
     # The grace is a week, and the end that the old key had comes before it.

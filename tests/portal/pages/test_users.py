@@ -31,6 +31,9 @@ class Directory:
     async def find(self, provider_id: bytes, username: str) -> UserMetadata | None:
         return USER if username == "ada" else None
 
+    async def read(self, provider_id: bytes, user_id: bytes) -> UserMetadata | None:
+        return USER if user_id == USER.id else None
+
     async def suspend(self, provider_id: bytes, user_id: bytes) -> bool:
         self.suspended.append((provider_id, user_id))
         return True

@@ -42,6 +42,9 @@ async def change(visit: Visit) -> Response:
             lambda tx: audit.record(tx, provider_id, action, now, actor_id=actor, object_id=user_id, detail=area)
         )
 
+    if await directory.read(provider_id, user_id) is None:
+        return visit.redirect(path, "nothing_changed")
+
     # The user is in another database than the audit, so no transaction holds both. What is to be done is noted first:
     # without that line nothing happens, and whatever fails afterwards leaves it standing.
     await note(f"user_{act}_asked")

@@ -23,7 +23,6 @@ NOTICES = {
     "subscription_rejected": "The subscription was rejected, and its owners were told.",
     "subscription_suspended": "The subscription was suspended, and its owners were told.",
     "subscription_resumed": "The subscription was resumed, and its owners were told.",
-    "subscription_resumed": "The subscription goes on, and its owners were told.",
     "organisation_closed": "The organisation was closed, and everybody who belonged to it was told.",
     "renamed": "The name was changed.",
     "expiry_changed": "The end was changed.",

@@ -7,10 +7,11 @@ from tests.portal.pages.test_subscriptions import organisation, subscribe
 
 from strongroom.access import closing as access_closing
 from strongroom.access import providers, subscriptions, usage
-from strongroom.portal import closing, reminders
+from strongroom.portal import closing, developers, reminders
 from strongroom.server.clock import DAY
 from strongroom.server.db import Unavailable
 from strongroom.server.ids import from_text
+from strongroom.server.passphrases import PassphraseHasher
 from strongroom.server.usage import UsageCounter
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -99,6 +100,25 @@ async def test_neither_a_slip_nor_a_stolen_session_closes_it(
     browser, base, _, keys = await acme(site)
     answer = await browser.send(f"{base}/settings/close", confirmation=confirmation, password=password)
     assert (answer.status_code, f'id="{field}-error"' in answer.text) == (422, True)
+    assert await opens(site, keys[0]) == "ok"
+
+
+async def test_a_password_that_changes_while_it_is_verified_closes_nothing(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, base, _, keys = await acme(site)
+    developer = await site.portal.store.read(lambda tx: developers.find(tx, "ada@example.com"))
+    verify = PassphraseHasher.verify
+
+    async def slow(self: PassphraseHasher, password: str, hashed: str) -> bool:
+        right = await verify(self, password, hashed)
+        later = site.clock.now() + 1
+        await site.portal.store.write(lambda tx: developers.set_password(tx, developer.id, hashed, later))
+        return right
+
+    monkeypatch.setattr(PassphraseHasher, "verify", slow)
+    answer = await browser.send(f"{base}/settings/close", confirmation="Acme", password=PASSWORD)
+    assert answer.status_code == 403
     assert await opens(site, keys[0]) == "ok"
 
 

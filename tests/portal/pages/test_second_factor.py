@@ -278,3 +278,22 @@ async def test_somebody_elses_passkey_cannot_be_removed(site: "Site") -> None:
     await other.get("/account")
     assert (await other.post(found[1], password=PASSWORD)).status_code == 404
     assert (await site.sign_in()).path == "/sign-in/second-factor"
+
+
+@pytest.mark.parametrize("kind", ["codes", "passkey"])
+async def test_the_first_second_factor_ends_sessions_that_were_opened_without_one(site: "Site", kind: str) -> None:
+    browser, other = await site.sign_up(), await site.sign_in()
+    await turn_on(site, browser, kind)
+    assert (await browser.get("/account")).url.path == "/portal/account"
+    assert (await other.get("/account")).url.path == "/portal/sign-in"
+
+
+async def turn_on(site: "Site", browser: "Browser", kind: str) -> None:
+    if kind == "passkey":
+        assert await add_passkey(browser, Authenticator()) == 200
+    else:
+        await browser.get("/account/totp")
+        found = re.search(r'<code id="key"[^>]*>([A-Z2-7 ]+)</code>', browser.text)
+        assert found
+        await browser.send("/account/totp", code=code_at(found[1].replace(" ", ""), site), password=PASSWORD)
+        assert "recovery codes" in browser.text

@@ -39,6 +39,7 @@ async def close(visit: Visit) -> Response:
     elif not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
         errors["password"] = WRONG_PASSWORD
     if not errors:
+        await visit.portal.store.read(lambda tx: signing_in.require_unchanged(tx, developer))
         try:
             done = await closing.close(visit.portal, provider, developer.id)
         except InUse as error:

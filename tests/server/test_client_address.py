@@ -1,5 +1,7 @@
 """Where a request came from: the proxies' word is taken, and what a client writes is not."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,6 +56,14 @@ def test_the_right_most_address_that_nobody_trusted_wrote(peer: str, lines: list
 )
 def test_the_standard_header_where_it_is_chosen(lines: list[str], expected: str) -> None:
     assert seen("127.0.0.1", *lines, header="forwarded") == expected
+
+
+def test_no_header_takes_long_to_read() -> None:
+    for written in ('for=x{}"a', "for={}x", ";{}a", "{}for=x"):
+        started = time.perf_counter()
+        assert seen("127.0.0.1", written.format(" " * 15_000), header="forwarded") in ("127.0.0.1", "x")
+        assert seen("127.0.0.1", "for=x," * 2_500 + "for=203.0.113.7", header="forwarded") == "203.0.113.7"
+        assert time.perf_counter() - started < 0.5  # 4 seconds where a space could be two things
 
 
 def test_only_the_chosen_header_is_read() -> None:

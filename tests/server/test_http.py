@@ -12,10 +12,12 @@ import pytest
 from strongroom.app import Application
 from strongroom.server import http_connection
 from strongroom.server.http import Server, bind
-from strongroom.server.http_connection import MAX_HEAD_BYTES, Connection
+from strongroom.server.http_connection import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, Connection
 from strongroom.server.settings import load
 
 pytestmark = pytest.mark.anyio
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+REFUSED = b"POST /keystore/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
 
 @pytest.fixture
@@ -99,6 +101,30 @@ async def test_an_endless_header_is_answered_431(address: tuple[str, int]) -> No
     assert code(await exchange(address, one)) == "headers_too_large"
 
 
+async def test_many_headers_are_answered_431(address: tuple[str, int]) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nConnection: close\r\n" + b"a:\r\n" * (MAX_HEADERS - 1)
+    assert (await exchange(address, head + b"\r\n")).startswith(b"HTTP/1.1 200 ")
+    assert code(await exchange(address, head + b"a:\r\n\r\n")) == "headers_too_large"
+
+
+async def test_what_cannot_be_read_is_answered_after_what_came_before_it(address: tuple[str, int]) -> None:
+    answers = await exchange(address, HEALTH * 3 + b"NONSENSE\r\n\r\n" + HEALTH)
+    assert [answer[:4] for answer in answers.split(b"HTTP/1.1 ")[1:]] == [b"200 ", b"200 ", b"200 ", b"400 "]
+
+
+async def test_a_broken_body_of_a_request_that_waits_its_turn_ends_with_the_answer_to_it(
+    address: tuple[str, int],
+) -> None:
+    answers = await exchange(address, HEALTH * 2 + REFUSED + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n")
+    assert [answer[:4] for answer in answers.split(b"HTTP/1.1 ")[1:]] == [b"200 ", b"200 ", b"401 "]
+
+
+async def test_more_requests_at_once_than_are_taken_end_with_503(address: tuple[str, int]) -> None:
+    answers = await exchange(address, HEALTH * (MAX_PIPELINED + 1) + b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
+    statuses = [answer[:4] for answer in answers.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200 "] * (MAX_PIPELINED + 1) + [b"503 "]
+
+
 async def test_a_header_that_trickles_is_answered_408(address: tuple[str, int]) -> None:
     answer = await exchange(address, b"GET /healthz HTTP/1.1\r\nHost:")
     assert code(answer) == "request_timeout"
@@ -115,9 +141,6 @@ async def test_more_connections_than_allowed_are_answered_503(address: tuple[str
     finally:
         for _, writer in held:
             writer.close()
-
-
-REFUSED = b"POST /keystore/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
 
 @pytest.mark.parametrize(

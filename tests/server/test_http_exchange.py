@@ -53,7 +53,7 @@ async def scripted(tmp_path: Path) -> AsyncIterator[tuple[Scripted, Ask]]:
     address = listener.getsockname()
     application = Scripted()
     listening = asyncio.Event()
-    settings = load({}, {"data": str(tmp_path)})
+    settings = load({}, {"data": str(tmp_path), "header_timeout": "1"})
     server = Server(application, settings, listening.set)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the signals are pytest's
     task = asyncio.create_task(server.serve([listener]))
@@ -144,6 +144,21 @@ async def test_requests_that_come_together_are_answered_in_their_order(scripted:
     last = GET.replace(b"GET /", b"GET /3")
     answers = await ask(b"GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n" + last)
     assert [part[-2:] for part in answers.split(b"HTTP/1.1 200 OK")[1:]] == [b"/1", b"/2", b"/3"]
+
+
+async def test_a_head_begun_behind_a_request_that_takes_long_is_timed_from_its_answer(
+    scripted: tuple[Scripted, Ask],
+) -> None:
+    application, ask = scripted
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(1.5)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": scope["raw_path"]})
+
+    application.answer = answer
+    answers = await ask(b"GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost")
+    assert [part[:4] for part in answers.split(b"HTTP/1.1 ")[1:]] == [b"200 ", b"408 "]
 
 
 @pytest.mark.parametrize(

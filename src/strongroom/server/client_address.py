@@ -12,8 +12,9 @@ MAX_HOPS = 32
 
 # `203.0.113.7:4711` and `[2001:db8::1]:4711`, as some proxies write them; a bare IPv6 address has no port.
 _WITH_PORT = re.compile(r"\[(?P<v6>[^\]]*)\](?::[^:]*)?|(?P<v4>[^:]+)(?::[^:]*)?")
-# RFC 7239 section 4: `for=203.0.113.7;proto=https`, quoted where it holds a colon.
-_FOR = re.compile(r"(?:.*;)?\s*for\s*=\s*\"?(?P<value>[^\";]*)\"?\s*(?:;.*)?", re.IGNORECASE)
+# RFC 7239 section 4: `for=203.0.113.7;proto=https`, quoted where it holds a colon. No space is two things here, or a
+# client could write so many of them that the pattern takes seconds.
+_FOR = re.compile(r"(?:.*;)?\s*for\s*=\s*\"?(?P<value>[^\";\s]*)\"?\s*(?:;.*)?", re.IGNORECASE)
 
 
 class TrustedProxies:
@@ -35,8 +36,7 @@ class TrustedProxies:
             return peer if nearest is None else str(nearest)
         # Only the header the proxies write: the other one reaches us as the client wrote it.
         lines = [value.decode("latin-1") for name, value in headers if name == self._header]
-        hops = _hops(self._header, lines)
-        for hop in reversed(hops[-MAX_HOPS:]):
+        for hop in reversed(_hops(self._header, lines)):
             found = _parse(hop)
             if found is None:
                 break
@@ -58,7 +58,7 @@ def network_of(address: str) -> str:
 def _hops(header: bytes, lines: list[str]) -> list[str]:
     # Split at every comma, also within quotes: an address holds none, and a quote that a client left open on the left
     # must not swallow what a proxy added on the right.
-    hops = [hop.strip() for line in lines for hop in line.split(",")]
+    hops = [hop.strip() for line in lines for hop in line.split(",")][-MAX_HOPS:]
     if header != b"forwarded":
         return hops
     return [found["value"] if (found := _FOR.fullmatch(hop)) else "" for hop in hops]

@@ -16,6 +16,10 @@ from strongroom.server.http_exchange import Exchange
 from strongroom.wire.refusal import Refusal, Refused
 
 MAX_HEAD_BYTES = 16 * 1024
+# Each costs a hundred bytes of memory, however few of its own it has.
+MAX_HEADERS = 100
+# Requests that came before the answer to the one before them: one read can bring thousands, of two kilobytes each here.
+MAX_PIPELINED = 32
 # One read may bring the head and a part of the body along with it.
 MAX_READ_BYTES = 256 * 1024
 # An answer has to be taken at a thousand bytes a second or so; one that stands still ends the connection.
@@ -26,8 +30,8 @@ _NEVER = math.inf
 
 
 class Connection(HttpToolsProtocol):
-    """A head has to be whole in time and small. Whatever the other side does, some clock runs: for a head, for the
-    rest of a refused body, for the next request, for taking an answer.
+    """A head has to be whole in time and small. Some clock always runs: for a head, for the rest of a refused body,
+    for the next request, for taking an answer.
 
     The clocks are times that `check_deadlines` compares; timers would have to be made and taken back in each request.
     """
@@ -42,6 +46,8 @@ class Connection(HttpToolsProtocol):
         self._unread_bytes = 0
         self._in_head = False
         self._in_body = False
+        self._deaf = False
+        self._last_word: Refusal | None = None
         self._answers = 0
         self._head_by = _NEVER
         self._next_by = _NEVER
@@ -56,13 +62,16 @@ class Connection(HttpToolsProtocol):
         """End what took too long. To be called a few times a second; `now` is the loop's time."""
         if not self.transport.is_closing():
             if now >= self._head_by:
-                self._too_late()
+                if self._owes_answer:
+                    self._head_by = now + self.header_timeout  # as long as it may be we who do not read
+                else:
+                    self._too_late()
             elif now >= self._next_by:
                 self.transport.close()
         self._check_taking(now)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
+        if self._deaf or self.transport.is_closing():
             return
         self._next_by = _NEVER
         if self._head_by != _NEVER:
@@ -96,7 +105,7 @@ class Connection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_bytes += len(name) + len(value) + 4
-        if self._head_bytes > MAX_HEAD_BYTES:
+        if self._head_bytes > MAX_HEAD_BYTES or len(self.headers) >= MAX_HEADERS:
             self._refuse_head()
         # A trailer is no header: whoever checked the head on the way here has not seen it (RFC 9110 section 6.5.1).
         if self._in_body:
@@ -110,6 +119,9 @@ class Connection(HttpToolsProtocol):
         self._in_head = False
         self._head_by = _NEVER
         self._unread_bytes = 0
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self._refusal = Refusal.unavailable
+            raise ValueError("too many requests at once")  # as in _refuse_head
         parser = self.parser
         version = parser.get_http_version()
         url = httptools.parse_url(self.url)
@@ -179,6 +191,8 @@ class Connection(HttpToolsProtocol):
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
+        elif self._last_word is not None:
+            self._say(self._last_word)
         else:
             self._next_by = self.loop.time() + self.timeout_keep_alive
 
@@ -214,19 +228,26 @@ class Connection(HttpToolsProtocol):
         self._untaken = unsent, self._answers
         self._taken_by = now + STALL_SECONDS if unsent else _NEVER
 
+    @property
+    def _owes_answer(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
     def _refuse(self, refusal: Refusal) -> None:
+        """Answer what cannot be read, and read no further."""
         self._head_by = _NEVER
-        if self._in_body and self.cycle.response_complete:
+        self._deaf = True
+        if not self._owes_answer and not self._in_body:
+            self._say(refusal)
+        elif not self._in_body:
+            # Whoever waits for the answers to earlier requests would take this one for the first of them.
+            self._last_word = refusal
+        elif self.pipeline:
+            self.cycle.keep_alive = False  # its turn will come, and its answer is the last
+        elif self.cycle.response_started:
             self.transport.close()  # the request has its answer, a second one would belong to no request
-            return
-        refused = Refused(refusal)
-        body = refusals.problem(refused, secrets.token_hex(8), self.type_prefix)
-        head = [f"HTTP/1.1 {refusal.status} {refusal.title}".encode()]
-        head += [name + b": " + value for name, value in refusals.headers(refused)]
-        head += [
-            b"content-type: " + refusals.MEDIA_TYPE.encode(),
-            f"content-length: {len(body)}".encode(),
-            b"connection: close",
-        ]
-        self.transport.write(b"\r\n".join(head) + b"\r\n\r\n" + body)
+        else:
+            self._say(refusal)
+
+    def _say(self, refusal: Refusal) -> None:
+        self.transport.write(refusals.whole_answer(Refused(refusal), secrets.token_hex(8), self.type_prefix))
         self.transport.close()

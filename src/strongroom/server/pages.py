@@ -36,7 +36,7 @@ RESERVED = frozenset((Refusal.suspended, Refusal.rate_limited))
 _SHARED: dict[str, tuple[Refusal, ...]] = {
     "any path that nobody serves": (Refusal.not_found,),
     "any path, for a method it does not have": (Refusal.method_not_allowed,),
-    "any request whose head is above 16 KiB": (Refusal.headers_too_large,),
+    "any request whose head is above 16 KiB or has more than 100 headers": (Refusal.headers_too_large,),
     "any endpoint": ALWAYS,
     "any endpoint that needs a subscription key": WITH_SUBSCRIPTION,
     "any endpoint with a request body": WITH_BODY,

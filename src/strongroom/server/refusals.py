@@ -35,3 +35,16 @@ def headers(refused: Refused, allow: tuple[str, ...] = ()) -> list[tuple[bytes, 
     if allow:
         found.append((b"allow", ", ".join(allow).encode()))
     return found
+
+
+def whole_answer(refused: Refused, request_id: str, type_prefix: str) -> bytes:
+    """Head and document for a request that reached no application; the connection ends with it."""
+    body = problem(refused, request_id, type_prefix)
+    head = [f"HTTP/1.1 {refused.refusal.status} {refused.refusal.title}".encode()]
+    head += [name + b": " + value for name, value in headers(refused)]
+    head += [
+        b"content-type: " + MEDIA_TYPE.encode(),
+        f"content-length: {len(body)}".encode(),
+        b"connection: close",
+    ]
+    return b"\r\n".join(head) + b"\r\n\r\n" + body

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from strongroom.cli.output import Failed, SettingRefused, json_option, note, print_fields, print_json
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import Settings, load
+from strongroom.cli.output import Failed, json_option, note, print_fields, print_json
+from strongroom.cli.server_secret import server_secret
+from strongroom.server.settings import load
 
 if TYPE_CHECKING:
     from strongroom.backup.making import Progress
+    from strongroom.server.secret import ServerSecret
 
 _KEEP_APART = (
     "The server secret is not in the archive, and without it the archive cannot be restored: "
@@ -42,7 +43,7 @@ def backup(target: Path, data: str | None, areas: str | None, quiet: bool, as_js
     from strongroom.backup.making import back_up
 
     settings = load(os.environ, {"data": data, "areas": areas})
-    secret = _secret(settings)
+    secret = server_secret(settings)
     if secret is None:
         raise Failed("there is no server secret: give the data folder of the service, or STRONGROOM_SECRET")
     try:
@@ -74,7 +75,7 @@ def restore(source: Path, data: str | None, areas: str | None, quiet: bool, as_j
     from strongroom.backup.restoring import restore as run
 
     settings = load(os.environ, {"data": data, "areas": areas})
-    secret = _secret(settings)
+    secret = server_secret(settings)
     if secret is None:
         raise Failed("there is no server secret: put the deployment's file `secret` into the data folder first")
     manifest = asyncio.run(run(settings, secret, source, _progress(quiet)))
@@ -98,7 +99,7 @@ def verify(source: Path | None, data: str | None, areas: str | None, quiet: bool
     """
     settings = load(os.environ, {"data": data, "areas": areas})
     if source is not None:
-        _verify_archive(source, _secret(settings), quiet, as_json)
+        _verify_archive(source, server_secret(settings), quiet, as_json)
         return
     from strongroom.backup.verifying import verify_databases
 
@@ -109,7 +110,7 @@ def verify(source: Path | None, data: str | None, areas: str | None, quiet: bool
     note("the databases are sound")
 
 
-def _verify_archive(source: Path, secret: ServerSecret | None, quiet: bool, as_json: bool) -> None:
+def _verify_archive(source: Path, secret: "ServerSecret | None", quiet: bool, as_json: bool) -> None:
     from strongroom.backup.verifying import verify_archive
 
     verified = asyncio.run(verify_archive(source, secret, _progress(quiet)))
@@ -135,15 +136,6 @@ def _tell(findings: list[str], conclusion: str) -> None:
         note(sentence)
     if findings:
         raise Failed(conclusion)
-
-
-def _secret(settings: Settings) -> ServerSecret | None:
-    from strongroom.backup.areas import read_secret
-
-    try:
-        return read_secret(settings)
-    except ValueError as error:  # of the secret, which the message does not repeat
-        raise SettingRefused(str(error)) from None
 
 
 def _show(record: dict[str, str | int | bool], as_json: bool) -> None:

@@ -18,7 +18,7 @@ _SERVICE_ERRORS = {
     "strongroom.backup.archive": ("ArchiveRefused",),
     "strongroom.backup.restoring": ("RestoreRefused",),
 }
-_EXTRA_MODULES = frozenset({"argon2", "httptools", "PIL", "uvicorn"})
+_EXTRA_MODULES = frozenset({"argon2", "httptools", "jinja2", "markupsafe", "PIL", "uvicorn"})
 
 
 def as_failed(error: Exception) -> Failed | None:

@@ -4,6 +4,8 @@ import asyncio
 import smtplib
 import ssl
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -42,6 +44,25 @@ def compose(message: Message, sender: str) -> EmailMessage:
     return mail
 
 
+def why(error: NotSent) -> str:
+    """What went wrong, for the operator: in our words and those of the TLS library, none of them the server's."""
+    cause = error.__cause__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"the certificate of the mail server is not accepted: {cause.verify_message}"
+    if isinstance(cause, smtplib.SMTPAuthenticationError):
+        return f"the mail server refuses the user name or the password ({cause.smtp_code})"
+    if isinstance(cause, smtplib.SMTPResponseException):
+        return f"the mail server refuses ({cause.smtp_code})"
+    if isinstance(cause, smtplib.SMTPRecipientsRefused):
+        codes = sorted({str(code) for code, _ in cause.recipients.values()})
+        return f"the mail server refuses the address ({', '.join(codes)})"
+    if isinstance(cause, smtplib.SMTPNotSupportedError):
+        return "the mail server offers no TLS, or no way to log in"
+    if isinstance(cause, OSError) and not isinstance(cause, smtplib.SMTPException):
+        return f"the mail server cannot be reached: {cause.strerror or type(cause).__name__}"
+    return f"the message was not sent: {type(cause).__name__}"
+
+
 class SmtpMailer:
     """`smtp://` with STARTTLS, or `smtps://`. Clear text is spoken to this machine only."""
 
@@ -65,7 +86,20 @@ class SmtpMailer:
         except (OSError, smtplib.SMTPException, ValueError) as error:
             raise NotSent from error
 
+    def check(self) -> None:
+        """Connect and log in as for a message, and send none; `NotSent` where that fails."""
+        try:
+            with self._connected() as connection:
+                connection.noop()
+        except (OSError, smtplib.SMTPException) as error:
+            raise NotSent from error
+
     def _send(self, mail: EmailMessage) -> None:
+        with self._connected() as connection:
+            connection.send_message(mail)
+
+    @contextmanager
+    def _connected(self) -> Iterator[smtplib.SMTP]:
         context = ssl.create_default_context()
         if self._implicit:
             connection: smtplib.SMTP = smtplib.SMTP_SSL(self._host, self._port, timeout=TIMEOUT, context=context)
@@ -77,7 +111,7 @@ class SmtpMailer:
                 connection.starttls(context=context)
             if self._user is not None:
                 connection.login(self._user, self._password)
-            connection.send_message(mail)
+            yield connection
 
 
 class OutboxMailer:

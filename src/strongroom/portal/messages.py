@@ -184,6 +184,17 @@ def organisation_closed(to: str, name: str, url: str) -> Message:
     )
 
 
+def test(to: str, url: str) -> Message:
+    return compose(
+        to,
+        "A test message of Strongroom",
+        "Whoever runs this service sent this message, to see that mail arrives.",
+        "If it stands in the folder for unwanted mail, the domain of its sender probably needs an SPF or DKIM record.",
+        button="To the portal",
+        url=url,
+    )
+
+
 def invitation(to: str, organisation: str, inviter: str, url: str) -> Message:
     return compose(
         to,

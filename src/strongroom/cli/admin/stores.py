@@ -12,10 +12,10 @@ import click
 from strongroom.cli.output import Failed
 from strongroom.server.db import Store
 from strongroom.server.db.open import open_store, sqlite_path
-from strongroom.server.settings import is_postgres, load
+from strongroom.server.settings import Settings, is_postgres, load
 
 T = TypeVar("T")
-Area: TypeAlias = Literal["access", "vault"]
+Area: TypeAlias = Literal["access", "vault", "portal"]
 
 data_option = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
 
@@ -25,8 +25,8 @@ def in_store(data: str | None, area: Area, work: Callable[[Store, int], Coroutin
     settings = load(os.environ, {"data": data})
     database = settings.database(area)
     # Opening would make it: a mistyped folder should be told, not filled.
-    if not is_postgres(database) and not sqlite_path(database).is_file():
-        hint = "start the service once" if area == "vault" else "start the service once, or create a provider"
+    if not _is_there(database):
+        hint = "start the service once, or create a provider" if area == "access" else "start the service once"
         raise Failed(f"there is no {area} database in the data folder {settings.data}: {hint}")
 
     async def run() -> T:
@@ -37,6 +37,15 @@ def in_store(data: str | None, area: Area, work: Callable[[Store, int], Coroutin
             await store.close()
 
     return asyncio.run(run())
+
+
+def has_portal(settings: Settings) -> bool:
+    """Whether a portal keeps its developers here."""
+    return _is_there(settings.database("portal"))
+
+
+def _is_there(database: str) -> bool:
+    return is_postgres(database) or sqlite_path(database).is_file()
 
 
 def make_folder(data: str | None) -> None:

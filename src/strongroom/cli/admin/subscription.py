@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 
 import click
 
-from strongroom.access import subscription_states, subscriptions
+from strongroom.access import subscriptions
 from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
+from strongroom.cli.admin.deciding import COMMANDS
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
 from strongroom.server import audit
@@ -21,7 +22,7 @@ _INACTIVE = "The keys open nothing until: strongroom admin subscription activate
 
 @click.group()
 def subscription() -> None:
-    """Subscriptions of a provider and their two keys: create, approve, activate, regenerate, suspend, cancel."""
+    """Subscriptions of a provider and their two keys, and what the operator decides about them."""
 
 
 @subscription.command()
@@ -145,42 +146,6 @@ def activate(provider: str, subscription_id: bytes, data: str | None, as_json: b
 @subscription.command()
 @click.argument("provider", callback=name_argument)
 @click.argument("subscription_id", metavar="ID", callback=id_argument)
-@data_option
-@json_option
-def approve(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
-    """Approve the subscription ID of PROVIDER, so that its developer can activate it."""
-    otherwise = "the provider has no such subscription that waits for approval"
-    _change(data, provider, subscription_id, subscription_states.approve, "subscription_approved", otherwise)
-    show({"id": to_text(subscription_id), "state": "submitted"}, as_json, "approved")
-
-
-@subscription.command()
-@click.argument("provider", callback=name_argument)
-@click.argument("subscription_id", metavar="ID", callback=id_argument)
-@data_option
-@json_option
-def suspend(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
-    """Refuse the keys of the active subscription ID of PROVIDER until it is resumed."""
-    otherwise = "the provider has no such subscription that is active"
-    _change(data, provider, subscription_id, subscription_states.suspend, "subscription_suspended", otherwise)
-    show({"id": to_text(subscription_id), "state": "suspended"}, as_json, "suspended")
-
-
-@subscription.command()
-@click.argument("provider", callback=name_argument)
-@click.argument("subscription_id", metavar="ID", callback=id_argument)
-@data_option
-@json_option
-def resume(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
-    """End the suspension of the subscription ID of PROVIDER."""
-    otherwise = "the provider has no such subscription that is suspended"
-    _change(data, provider, subscription_id, subscription_states.resume, "subscription_resumed", otherwise)
-    show({"id": to_text(subscription_id), "state": "active"}, as_json, "resumed")
-
-
-@subscription.command()
-@click.argument("provider", callback=name_argument)
-@click.argument("subscription_id", metavar="ID", callback=id_argument)
 @click.argument("slot", type=click.Choice(subscriptions.SLOTS))
 @click.option("--grace", default="0", metavar="DURATION", help="How long the old key still works. [default: 0]")
 @data_option
@@ -215,3 +180,7 @@ def cancel(provider: str, subscription_id: bytes, data: str | None, as_json: boo
     otherwise = "the provider has no such subscription in force"
     _change(data, provider, subscription_id, subscriptions.cancel, "subscription_cancelled", otherwise)
     show({"id": to_text(subscription_id), "state": "cancelled"}, as_json, "cancelled")
+
+
+for _command in COMMANDS:
+    subscription.add_command(_command)

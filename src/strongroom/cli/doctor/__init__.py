@@ -1,4 +1,4 @@
-"""`strongroom doctor`: checks of the installation, a data folder and a service."""
+"""`strongroom doctor`: checks of the installation, a data folder, the mail server and a service."""
 
 import os
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from strongroom.cli.doctor import data_folder, installation, service
+from strongroom.cli.doctor import data_folder, installation, mail, service
 from strongroom.cli.doctor.finding import Finding, Verdict
 from strongroom.cli.output import Failed, NotAvailable, json_option, print_json, style
 
@@ -19,7 +19,7 @@ _COLOURS = {Verdict.ok: "green", Verdict.warning: "yellow", Verdict.failed: "red
 @click.option("--url", metavar="URL", help="Check the service there. [default: STRONGROOM_URL]")
 @json_option
 def doctor(data: str | None, url: str | None, as_json: bool) -> None:
-    """Check the installation and, where given, a data folder and a service. Changes nothing.
+    """Check the installation and, where given, a data folder, the mail server and a service. Changes nothing.
 
     The exit code is 0 where nothing failed (warnings included), 3 where nothing but reaching the service failed, and
     otherwise 1. The subscription key of STRONGROOM_SUBSCRIPTION_KEY is tried, too.
@@ -45,6 +45,7 @@ def _all(data: str | None, url: str | None) -> Iterable[Finding]:
         yield from data_folder.findings(Path(data))
     else:
         yield Finding("data folder", Verdict.skipped, "none given: use --data or STRONGROOM_DATA")
+    yield from mail.findings()
     if url:
         yield from service.findings(url)
     else:

@@ -1,0 +1,173 @@
+"""`strongroom admin subscription waiting`, `approve`, `reject`, `suspend` and `resume`: as on the operator's page."""
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import click
+
+from strongroom.access import subscription_states
+from strongroom.access.subscriptions import SubscriptionRecord
+from strongroom.cli.admin.common import id_argument, name_argument, provider_id, show, time_text
+from strongroom.cli.admin.stores import data_option, has_portal, in_store
+from strongroom.cli.output import Failed, json_option, note, print_json, print_table
+from strongroom.cli.server_secret import server_secret
+from strongroom.server.clock import SystemClock
+from strongroom.server.db import Store, Transaction
+from strongroom.server.ids import to_text
+from strongroom.server.settings import load
+
+_Command: TypeAlias = Callable[..., None]
+
+_MAX_WAITING = 1000
+_NOTHING_WAITS = "No subscription is waiting for approval."
+
+
+def _reason(_: click.Context, __: click.Parameter, value: str) -> str:
+    from strongroom.portal.decisions import MAX_REASON
+
+    if not value.isprintable() or len(value) > MAX_REASON:
+        raise click.BadParameter(f"a reason has up to {MAX_REASON} printable characters, on one line")
+    return value.strip()
+
+
+def _one_subscription(command: _Command) -> _Command:
+    for decorate in (
+        json_option,
+        data_option,
+        click.option("--reason", default="", callback=_reason, metavar="TEXT", help="What the owners are told."),
+        click.argument("subscription_id", metavar="ID", callback=id_argument),
+        click.argument("provider", callback=name_argument),
+    ):
+        command = decorate(command)
+    return command
+
+
+@click.command()
+@data_option
+@json_option
+def waiting(data: str | None, as_json: bool) -> None:
+    """List what waits for approval, of all providers, oldest first, with who owns each organisation."""
+
+    async def work(store: Store, now: int) -> list[tuple[SubscriptionRecord, str]]:
+        return await store.read(lambda tx: subscription_states.waiting(tx, _MAX_WAITING))
+
+    found = in_store(data, "access", work)
+    owners = _owners(data, {record.provider_id for record, _ in found})
+    records: list[dict[str, Any]] = [
+        {
+            "id": to_text(record.id),
+            "provider": provider,
+            "name": record.name,
+            "product": record.product,
+            "created_at": time_text(record.created_at),
+            "owners": owners.get(record.provider_id, []),
+        }
+        for record, provider in found
+    ]
+    if as_json:
+        print_json(records)
+    elif records:
+        rows = [
+            (r["provider"], r["name"], r["product"] or "none", r["created_at"], ", ".join(r["owners"]), r["id"])
+            for r in records
+        ]
+        print_table(("PROVIDER", "NAME", "PRODUCT", "CREATED", "OWNERS", "ID"), rows)
+    else:
+        note(_NOTHING_WAITS)
+
+
+@click.command()
+@_one_subscription
+def approve(provider: str, subscription_id: bytes, reason: str, data: str | None, as_json: bool) -> None:
+    """Approve the subscription ID of PROVIDER, so that its developer can activate it."""
+    otherwise = "the provider has no such subscription that waits for approval"
+    told = _decide("approve", data, provider, subscription_id, reason, otherwise)
+    _show(subscription_id, "submitted", told, as_json, "approved")
+
+
+@click.command()
+@_one_subscription
+def reject(provider: str, subscription_id: bytes, reason: str, data: str | None, as_json: bool) -> None:
+    """Refuse to approve the subscription ID of PROVIDER; it has ended then."""
+    otherwise = "the provider has no such subscription that waits for approval"
+    told = _decide("reject", data, provider, subscription_id, reason, otherwise)
+    _show(subscription_id, "cancelled", told, as_json, "rejected")
+
+
+@click.command()
+@_one_subscription
+def suspend(provider: str, subscription_id: bytes, reason: str, data: str | None, as_json: bool) -> None:
+    """Refuse the keys of the active subscription ID of PROVIDER until it is resumed."""
+    otherwise = "the provider has no such subscription that is active"
+    told = _decide("suspend", data, provider, subscription_id, reason, otherwise)
+    _show(subscription_id, "suspended", told, as_json, "suspended")
+
+
+@click.command()
+@_one_subscription
+def resume(provider: str, subscription_id: bytes, reason: str, data: str | None, as_json: bool) -> None:
+    """End the suspension of the subscription ID of PROVIDER."""
+    otherwise = "the provider has no such subscription that is suspended"
+    told = _decide("resume", data, provider, subscription_id, reason, otherwise)
+    _show(subscription_id, "active", told, as_json, "resumed")
+
+
+COMMANDS = (waiting, approve, reject, suspend, resume)
+
+
+def _decide(
+    decision: str, data: str | None, provider: str, subscription_id: bytes, reason: str, otherwise: str
+) -> int | None:
+    """How many owners were written to, None where no portal has any; `Failed` with `otherwise`."""
+    from strongroom.portal import decisions
+    from strongroom.portal.area import PREFIX
+    from strongroom.portal.mail import MailQueue
+
+    async def decide(store: Store, now: int) -> SubscriptionRecord:
+        async def change(tx: Transaction) -> SubscriptionRecord:
+            owner = await provider_id(tx, provider)
+            record = await decisions.decide(tx, decision, owner, subscription_id, now, reason=reason)
+            if record is None:
+                raise Failed(otherwise)
+            return record
+
+        return await store.write(change)
+
+    settings = load(os.environ, {"data": data})
+    secret = server_secret(settings)
+    record = in_store(data, "access", decide)
+    if secret is None or not has_portal(settings):
+        return None
+    url = settings.base_url + PREFIX
+
+    async def tell(store: Store, now: int) -> int:
+        queue = MailQueue(store, SystemClock(), secret, None)  # the running service sends what is put down
+        return await store.write(lambda tx: decisions.tell_owners(tx, queue, decision, record, url, reason, now))
+
+    return in_store(data, "portal", tell)
+
+
+def _owners(data: str | None, provider_ids: set[bytes]) -> dict[bytes, list[str]]:
+    """The addresses of the owners, where a portal knows them."""
+    from strongroom.portal import organisations
+
+    if not provider_ids or not has_portal(load(os.environ, {"data": data})):
+        return {}
+
+    async def work(store: Store, now: int) -> dict[bytes, list[str]]:
+        async def find(tx: Transaction) -> dict[bytes, list[str]]:
+            return {
+                row: [one.email for one in await organisations.members_of(tx, row) if one.role == "owner"]
+                for row in provider_ids
+            }
+
+        return await store.read(find)
+
+    return in_store(data, "portal", work)
+
+
+def _show(subscription_id: bytes, state: str, told: int | None, as_json: bool, done: str) -> None:
+    mail = "" if not told else f"; {told} owner{'s' if told > 1 else ''} will get a mail from the running service"
+    record = {"id": to_text(subscription_id), "state": state, "owners_told": told or 0}
+    show(record, as_json, f"{done}{mail}")

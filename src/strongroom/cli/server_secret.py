@@ -1,0 +1,15 @@
+"""The server secret for commands that work beside the service."""
+
+from strongroom.cli.output import SettingRefused
+from strongroom.server.secret import ServerSecret
+from strongroom.server.settings import Settings
+
+
+def server_secret(settings: Settings) -> ServerSecret | None:
+    """From the setting or the data folder, never a new one; `SettingRefused` for a malformed one, `Exposed`."""
+    from strongroom.backup.areas import read_secret
+
+    try:
+        return read_secret(settings)
+    except ValueError as error:  # of the secret, which the message does not repeat
+        raise SettingRefused(str(error)) from None

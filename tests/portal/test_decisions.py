@@ -1,0 +1,146 @@
+"""The operator's decisions on the command line beside a running portal: acts, notes and mails as on the page."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.portal.furnished import differences, rows
+
+from strongroom.cli.root import root
+from strongroom.server.ids import from_text
+
+if TYPE_CHECKING:
+    from tests.portal.conftest import Browser, Site
+
+pytestmark = pytest.mark.anyio
+
+Run: TypeAlias = Callable[..., Awaitable[Result]]
+
+
+@pytest.fixture
+def run(site: "Site") -> Run:
+    """A command on the data folder of the portal, in a thread: each has an event loop of its own."""
+
+    async def invoke(*arguments: str, **environment: str) -> Result:
+        given = {"STRONGROOM_DATA": str(site.outbox.parent), "STRONGROOM_PUBLIC_URL": site.portal.base_url}
+        return await asyncio.to_thread(CliRunner().invoke, root, arguments, env=given | environment)
+
+    return invoke
+
+
+async def apply_for(browser: "Browser", organisation: str, name: str) -> tuple[str, str]:
+    """An organisation with a subscription that waits; the ids of both."""
+    await browser.get("/organisations/new")
+    await browser.send("/organisations/new", name=organisation)
+    base = browser.path
+    await browser.get(f"{base}/subscribe/production")
+    await browser.send(f"{base}/subscribe/production", name=name, terms="yes")
+    _, _, provider, _, subscription, *_ = browser.path.split("/")
+    return provider, subscription
+
+
+async def notes(site: "Site", subscription: str) -> list[tuple[Any, ...]]:
+    found = await site.portal.access.read(
+        lambda tx: tx.all(
+            "SELECT action, actor_id, detail FROM audit_events WHERE object_id = :row ORDER BY id",
+            row=from_text(subscription),
+        )
+    )
+    return [tuple(row) for row in found][1:]  # the first is that it was made
+
+
+async def test_what_waits_is_listed_over_all_providers(site: "Site", run: Run) -> None:
+    empty = await run("admin", "subscription", "waiting")
+    assert (empty.exit_code, empty.stdout) == (0, "")
+    assert "No subscription is waiting" in empty.stderr
+    ada, bob = await site.sign_up(), await site.sign_up("bob@example.com")
+    _, first = await apply_for(ada, "Acme", "shop")
+    _, second = await apply_for(bob, "Globex", "till")
+    listed = json.loads((await run("admin", "subscription", "waiting", "--json")).stdout)
+    assert [(one["id"], one["provider"], one["name"], one["product"], one["owners"]) for one in listed] == [
+        (first, "Acme", "shop", "production", ["ada@example.com"]),
+        (second, "Globex", "till", "production", ["bob@example.com"]),
+    ]
+    table = (await run("admin", "subscription", "waiting")).stdout
+    assert all(word in table for word in (first, second, "ada@example.com", "Globex"))
+    await run("admin", "subscription", "approve", "Acme", first)
+    listed = json.loads((await run("admin", "subscription", "waiting", "--json")).stdout)
+    assert [one["id"] for one in listed] == [second]
+
+
+async def test_each_decision_is_noted_and_told_to_the_owners(site: "Site", run: Run) -> None:
+    browser = await site.sign_up()
+    provider, subscription = await apply_for(browser, "Acme", "shop")
+    before = len(await site.mails())
+    approved = await run("admin", "subscription", "approve", "Acme", subscription)
+    assert approved.exit_code == 0, approved.stderr
+    assert "1 owner will get a mail" in approved.stderr
+    (mail,) = (await site.mails())[before:]
+    body = mail.get_body(("plain",))
+    assert body is not None
+    assert "“shop” was approved" in body.get_content()
+    path = f"/organisations/{provider}/subscriptions/{subscription}"
+    assert await site.link() == path
+    await browser.get(path)
+    await browser.send(f"{path}/activate")
+
+    reason = "Three times the quota of last month."
+    for act, state in (("suspend", "suspended"), ("resume", "active")):
+        done = await run("admin", "subscription", act, "Acme", subscription, "--reason", reason, "--json")
+        assert json.loads(done.stdout) == {"id": subscription, "state": state, "owners_told": 1}
+        body = (await site.mails())[-1].get_body(("plain",))
+        assert body is not None
+        assert f"The operator says: {reason}" in body.get_content()
+    assert await notes(site, subscription) == [
+        ("subscription_approved", None, ""),
+        ("subscription_activated", (await notes(site, subscription))[1][1], ""),
+        ("subscription_suspended", None, reason),
+        ("subscription_resumed", None, reason),
+    ]
+
+
+async def test_a_rejected_subscription_has_ended(site: "Site", run: Run) -> None:
+    browser = await site.sign_up()
+    provider, subscription = await apply_for(browser, "Acme", "shop")
+    done = await run("admin", "subscription", "reject", "Acme", subscription, "--reason", "No such app.")
+    assert done.exit_code == 0, done.stderr
+    assert await notes(site, subscription) == [("subscription_rejected", None, "No such app.")]
+    await browser.get(f"/organisations/{provider}/subscriptions/{subscription}")
+    assert "ancelled" in browser.text
+    assert (await run("admin", "subscription", "waiting")).stdout == ""
+
+
+@pytest.mark.parametrize("act", ["approve", "reject", "suspend", "resume"])
+async def test_what_cannot_be_decided_changes_nothing_and_writes_to_nobody(site: "Site", run: Run, act: str) -> None:
+    browser = await site.sign_up()
+    _, subscription = await apply_for(browser, "Acme", "shop")
+    if act in ("approve", "reject"):
+        await run("admin", "subscription", "approve", "Acme", subscription)
+    await site.mails()
+    before = await rows(site)
+    for words in (
+        ("Acme", subscription),
+        ("Acme", "0198c0de-0000-7000-8000-000000000000"),
+        ("Globex", subscription),
+        ("Acme", subscription, "--reason", "x" * 161),
+        ("Acme", subscription, "--reason", "two\nlines"),
+    ):
+        refused = await run("admin", "subscription", act, *words)
+        assert refused.exit_code in (1, 2)
+        assert "Traceback" not in refused.output
+    assert differences(before, await rows(site)) == set()
+
+
+async def test_without_a_portal_nobody_is_written_to(site: "Site", run: Run) -> None:
+    browser = await site.sign_up()
+    _, subscription = await apply_for(browser, "Acme", "shop")
+    elsewhere = f"sqlite:{site.outbox.parent / 'nowhere.sqlite'}"
+    waiting = await run("admin", "subscription", "waiting", "--json", STRONGROOM_PORTAL_DATABASE=elsewhere)
+    assert json.loads(waiting.stdout)[0]["owners"] == []
+    done = await run(
+        "admin", "subscription", "approve", "Acme", subscription, "--json", STRONGROOM_PORTAL_DATABASE=elsewhere
+    )
+    assert json.loads(done.stdout) == {"id": subscription, "state": "submitted", "owners_told": 0}

@@ -1,6 +1,5 @@
 """From signing up to a call that the service accepts, and keys that are replaced without a gap."""
 
-import re
 import secrets
 import subprocess
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ def subscribe(page: Page, portal: "Portal", product: str) -> tuple[str, str]:
     page.get_by_role("main").get_by_role("link", name="Create an organisation").click()
     page.get_by_label("Name").fill(f"Ada & {secrets.token_hex(4)}")
     press(page, "Create")
-    page.get_by_role("main").get_by_role("link", name=re.compile("Subscribe")).first.click()
+    page.get_by_role("main").get_by_role("link", name="Select a product").click()
     page.get_by_role("link", name=product).first.click()
     page.get_by_role("main").get_by_role("link", name="Subscribe").click()
     page.get_by_label("Name of the subscription").fill("phone app")
@@ -123,6 +122,10 @@ def test_the_operator_approves_and_suspends(developer: Page, other: Page, portal
     assert code(portal, key) == "authorization_missing"
     other.goto(portal.url("/operator"))
     other.get_by_role("button", name="Suspend phone app").first.click()
+    other.get_by_label("Reason").fill("a key was found in a public place")
+    press(other, "Suspend")
     assert code(portal, key) == "subscription_key_inactive"
     developer.reload()
     expect(developer.get_by_role("main")).to_contain_text("suspended")
+    developer.goto(developer.url.partition("/subscriptions/")[0] + "/activity")
+    expect(developer.get_by_role("main")).to_contain_text("a key was found in a public place")

@@ -1,6 +1,7 @@
 """What the seam promises, on both engines."""
 
 import asyncio
+import random
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -267,6 +268,30 @@ async def test_a_caller_who_goes_leaves_all_or_nothing(store: Store) -> None:
         if outcome is None:
             assert pair <= stored
     await store.check()
+
+
+async def test_whoever_comes_after_one_who_left_gets_no_answers_of_theirs(store: Store) -> None:
+    chance = random.Random(1)
+
+    async def work(number: int, tx: Transaction) -> list[Row]:
+        found = [*await tx.all("SELECT CAST(:number AS BIGINT) AS found", number=number)]
+        if number % 5 == 0:
+            raise Refusal
+        return found + await tx.all("SELECT CAST(:number AS BIGINT) AS found UNION ALL SELECT -1", number=-number)
+
+    async def ask(number: int) -> None:
+        asked = store.write if number % 3 == 0 else store.read
+        assert sorted(await asked(partial(work, number))) == sorted([(number,), (-number,), (-1,)])
+
+    tasks: list[asyncio.Task[None]] = []
+    for number in range(2, 600):
+        tasks.append(asyncio.ensure_future(ask(number)))
+        if number % 4 == 0:
+            chance.choice(tasks[-20:]).cancel()
+            await asyncio.sleep(chance.choice((0, 0.001)))
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    kinds = {type(outcome) for outcome in outcomes}
+    assert kinds - {asyncio.CancelledError} == {type(None), Refusal}
 
 
 async def test_closing_finishes_what_was_accepted_and_refuses_the_rest(store: Store, database: "Database") -> None:

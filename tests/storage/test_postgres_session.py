@@ -41,6 +41,11 @@ async def ask(session: Session, sql: str, **values: int | str | bytes | None) ->
     return session.rows(answer)[0]
 
 
+async def session_does(session: Session, sql: str) -> None:
+    session.send(sql, {})
+    await session.answered()
+
+
 async def becomes(session: Session, sql: str, expected: int) -> bool:
     for _ in range(500):
         if await ask(session, sql) == (expected,):
@@ -96,6 +101,16 @@ async def test_of_several_statements_the_first_error_is_told_and_the_session_goe
         await ask(session, "SELECT nonsense")
     with pytest.raises(psycopg.errors.DivisionByZero):
         await ask(session, "SELECT 1 / :zero", zero=0)
+
+
+async def test_an_error_that_comes_after_the_last_answer_is_told_too(session: Session) -> None:
+    await session_does(session, "SET default_transaction_read_only = off")
+    await session_does(session, "CREATE TEMP TABLE twice (id BIGINT UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+    session.send("INSERT INTO twice VALUES (1), (1)", {})  # succeeds; the transaction around it does not
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        await asyncio.wait_for(session.answered(), 5)
+    assert session.idle
+    assert await ask(session, "SELECT count(*) FROM twice") == (0,)
 
 
 async def test_what_the_socket_does_not_take_at_once_follows(session: Session) -> None:

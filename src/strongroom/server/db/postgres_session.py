@@ -197,7 +197,9 @@ class Session:
                 elif result.status == PIPELINE_SYNC:
                     self._end_of_answers()
                 else:
-                    self._statements.popleft().result = result
+                    # None is left where the session or the transaction ended after the last answer.
+                    if self._statements:
+                        self._statements.popleft().result = result
                     if result.status == FATAL_ERROR and self._error is None:
                         self._error = error_from_result(result)
         except psycopg.Error as error:

@@ -84,7 +84,7 @@ class Tour:
         self.look(name)
 
     def crawl(self, role: str) -> None:
-        """Follow the links from the first page on; one page of each kind is enough."""
+        """Follow the links from the start page on; one page of each kind is enough."""
         waiting, known = [self.portal.url("/")], set[str]()
         while waiting:
             url = waiting.pop(0)

@@ -1,6 +1,6 @@
 """Charts of usage: bars with whole numbers for an SVG that a template draws."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from strongroom.access.usage import Span
@@ -49,8 +49,10 @@ class Bar:
 @dataclass(frozen=True, slots=True)
 class Chart:
     bars: list[Bar]
-    top: int
+    top: float
     """The value at the upper edge."""
+    scale: tuple[str, str, str]
+    """What stands at the upper edge, in the middle and at the foot; nothing for half a call."""
     begins: str
     ends: str
 
@@ -61,15 +63,18 @@ def calls(spans: list[Span], over: Range, now: int) -> Chart:
         (at, span.calls if span else 0, sum(span.refused.values()) if span else 0)
         for at, span in _all(spans, over, now)
     ]
-    return _chart(values, over, "{} calls, {} refused")
+    return _chart(values, over, lambda value, refused: f"{value:,} calls, {refused:,} refused", least=1)
 
 
 def latency(spans: list[Span], over: Range, now: int) -> Chart:
     """The mean of how long calls took in each span, in milliseconds."""
-    values = [
-        (at, round(span.microseconds / span.calls / 1000, 1) if span else 0, 0) for at, span in _all(spans, over, now)
-    ]
-    return _chart(values, over, "{} ms")
+    values = [(at, span.microseconds / span.calls / 1000 if span else 0, 0) for at, span in _all(spans, over, now)]
+    return _chart(values, over, lambda value, _: milliseconds(value), least=0.1)
+
+
+def milliseconds(value: float) -> str:
+    """`12.3 ms`, below one with two places: a fast service answers in less."""
+    return f"{round(value, 1 if value >= 1 else 2):,} ms"
 
 
 def _all(spans: list[Span], over: Range, now: int) -> list[tuple[int, Span | None]]:
@@ -78,8 +83,10 @@ def _all(spans: list[Span], over: Range, now: int) -> list[tuple[int, Span | Non
     return [(at, by_start.get(at)) for at in range(first, first + over.spans * over.width, over.width)]
 
 
-def _chart(values: Sequence[tuple[int, float, int]], over: Range, wording: str) -> Chart:
-    top = _round_up(max(value for _, value, _ in values))
+def _chart(
+    values: Sequence[tuple[int, float, int]], over: Range, wording: Callable[[float, int], str], *, least: float
+) -> Chart:
+    top = _round_up(max(value for _, value, _ in values), least)
     step = WIDTH / over.spans
     bars = []
     for place, (at, value, refused) in enumerate(values):
@@ -92,10 +99,11 @@ def _chart(values: Sequence[tuple[int, float, int]], over: Range, wording: str) 
                 height=round(height, 2),
                 refused_y=round(HEIGHT - refused_height, 2),
                 refused_height=round(refused_height, 2),
-                title=f"{when(at, over)}: {wording.format(value, refused)}",
+                title=f"{when(at, over)}: {wording(value, refused)}",
             )
         )
-    return Chart(bars, top, when(values[0][0], over), when(values[-1][0], over))
+    middle = "" if least == 1 and top % 2 else f"{top / 2:,g}"
+    return Chart(bars, top, (f"{top:,g}", middle, "0"), when(values[0][0], over), when(values[-1][0], over))
 
 
 def when(at: int, over: Range) -> str:
@@ -104,11 +112,11 @@ def when(at: int, over: Range) -> str:
     return text[:10] if over.width == DAY else f"{text[:10]} {text[11:16]}"
 
 
-def _round_up(value: float) -> int:
-    """1, 2 or 5 times a power of ten, at least 1."""
+def _round_up(value: float, least: float) -> float:
+    """1, 2 or 5 times a power of ten times the least."""
     power = 1
     while True:
         for step in _STEPS:
-            if value <= step * power:
-                return step * power
+            if value <= step * power * least:
+                return step * power * least
         power *= 10

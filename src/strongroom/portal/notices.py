@@ -15,7 +15,6 @@ NOTICES = {
     "passkey_removed": "The passkey was removed.",
     "account_deleted": "Your account was deleted.",
     "please_sign_in": "Please sign in to continue.",
-    "signed_out_idle": "You were signed out after a time without use.",
     "organisation_created": "The organisation was created.",
     "subscription_activated": "The subscription is active: its keys work now.",
     "subscription_cancelled": "The subscription was cancelled, and its keys are refused.",

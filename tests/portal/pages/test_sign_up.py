@@ -86,7 +86,7 @@ async def test_a_link_is_good_once(site: "Site") -> None:
     link = await site.link()
     answer = await site.browser().get(link)
     assert answer.status_code == 404
-    assert "This link is over" in answer.text
+    assert "This link has expired or was already used" in answer.text
 
 
 async def test_a_link_ends_after_a_day(site: "Site") -> None:

@@ -121,8 +121,19 @@ def test_bars_are_in_proportion() -> None:
     assert (last.height, last.y, last.refused_height) == (128.0, 32.0, 32.0)
     assert chart.bars[-2].height == 16.0
     assert sum(bar.height > 0 for bar in chart.bars) == 2
+    assert chart.scale == ("50", "25", "0")
     assert charts.latency(spans, over, now).top == 2
-    assert charts.calls([], charts.RANGES[2], now + HOUR).top == 1
+    empty = charts.calls([], charts.RANGES[2], now + HOUR)
+    assert (empty.top, empty.scale) == (1, ("1", "", "0"))
+
+
+def test_a_fast_service_has_bars_too() -> None:
+    now = 1_000 * DAY
+    chart = charts.latency([usage.Span(now, "", 10, 320, (10, 0, 0, 0, 0))], charts.RANGES[0], now)
+    assert chart.scale == ("0.1", "0.05", "0")
+    assert chart.bars[-1].height == pytest.approx(0.32 * charts.HEIGHT)
+    assert chart.bars[-1].title.endswith("0.03 ms")
+    assert charts.milliseconds(1234.56) == "1,234.6 ms"
 
 
 async def test_owners_are_reminded_once_two_weeks_and_a_day_before_the_end(site: Any) -> None:

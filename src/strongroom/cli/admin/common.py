@@ -13,7 +13,7 @@ from strongroom.server.ids import from_text
 
 MAX_NAME = 128
 
-ONCE = "Keep it now: only its hash is stored, and it is never shown again."
+ONCE = "Copy it now: only its hash is stored, and it is never shown again."
 
 
 def name_argument(_: click.Context, __: click.Parameter, value: str) -> str:

@@ -23,8 +23,8 @@ class Sum:
 
     calls: int
     refused: int
-    mean: float | None
-    """Milliseconds; None without a call."""
+    mean: str | None
+    """Such as `12.3 ms`; None without a call."""
 
 
 async def show(visit: Visit) -> Response:
@@ -71,7 +71,7 @@ async def show(visit: Visit) -> Response:
 def _sum(spans: Iterable[Span]) -> Sum:
     found = list(spans)
     calls = sum(span.calls for span in found)
-    mean = round(sum(span.microseconds for span in found) / calls / 1000, 1) if calls else None
+    mean = charts.milliseconds(sum(span.microseconds for span in found) / calls / 1000) if calls else None
     return Sum(calls, sum(sum(span.refused.values()) for span in found), mean)
 
 

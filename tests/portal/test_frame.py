@@ -1,16 +1,22 @@
 """What no browser sends: the frame answers it like everything else, and never with a fault of its own."""
 
+import asyncio
+import re
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pytest
+from tests.portal.furnished import token_of
 
 from strongroom.portal.security_headers import HEADERS
 
 if TYPE_CHECKING:
-    from tests.portal.conftest import Site
+    from tests.portal.conftest import Browser, Site
 
 pytestmark = pytest.mark.anyio
 
+BOB = "bob@example.com"
 FORM = (b"content-type", b"application/x-www-form-urlencoded")
 
 
@@ -97,3 +103,54 @@ async def test_the_address_of_a_form_leads_to_its_page_when_it_is_asked_for_agai
     answer = await browser.get(path)
     assert answer.status_code == 303
     assert answer.headers["location"] == f"/portal{page}"
+
+
+class Slow:
+    """A form whose end is held back until `go`."""
+
+    def __init__(self, browser: "Browser", path: str, **fields: str) -> None:
+        self._body = urlencode({"csrf_token": token_of(browser), **fields}).encode()
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        self.answer = asyncio.create_task(browser.http.post(f"/portal{path}", content=self._parts(), headers=headers))
+
+    async def _parts(self) -> AsyncIterator[bytes]:
+        yield self._body[:9]
+        self.begun.set()
+        await self.go.wait()
+        yield self._body[9:]
+
+
+async def test_whoever_is_removed_while_a_form_arrives_does_nothing_with_it(site: "Site") -> None:
+    ada, bob = await site.sign_up(), await site.sign_up(BOB)
+    await ada.get("/organisations/new")
+    await ada.send("/organisations/new", name="Acme")
+    people = f"{ada.path}/people"
+    await ada.get(people)
+    await ada.send(f"{people}/invite", email=BOB, role="owner")
+    link = await site.link(BOB, "/invitations/")
+    await bob.get(link)
+    await bob.send(link)
+    slow = Slow(bob, f"{people}/invite", email="eve@example.com", role="owner")
+    await slow.begun.wait()
+    await ada.get(people)
+    ids = set(re.findall(f"{people}/([0-9a-f-]{{36}})/remove", ada.text))
+    assert len(ids) == 1
+    await ada.post(f"{people}/{ids.pop()}/remove")
+    slow.go.set()
+    assert (await slow.answer).status_code == 404
+    await ada.get(people)
+    assert "eve@example.com" not in ada.text
+
+
+async def test_a_session_that_is_ended_while_a_form_arrives_does_nothing_with_it(site: "Site") -> None:
+    stolen, ada = await site.sign_up(), await site.sign_in()
+    await stolen.get("/account")
+    slow = Slow(stolen, "/account/name", name="Mallory")
+    await slow.begun.wait()
+    await ada.get("/account/security")
+    await ada.send("/account/sessions/end-others")
+    slow.go.set()
+    assert (await slow.answer).url.path == "/portal/sign-in"
+    await ada.get("/account")
+    assert "Mallory" not in ada.text

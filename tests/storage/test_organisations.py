@@ -12,6 +12,7 @@ import pytest
 from strongroom.portal import organisations
 from strongroom.portal.organisations import LastOwner, TooManyOrganisations
 from strongroom.portal.pages.account import delete_unless_needed
+from strongroom.portal.refusals import Forbidden
 from strongroom.server.db import Store
 from strongroom.server.db.sqlite import SqliteStore
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
-ACME, ADA, BOB = b"c" * 16, b"a" * 16, b"b" * 16
+ACME, ADA, BOB, CEM = b"c" * 16, b"a" * 16, b"b" * 16, b"m" * 16
 NOW = 1_000_000
 
 
@@ -73,6 +74,36 @@ async def test_of_two_owners_who_delete_their_accounts_together_one_stays(store:
         await store.write(found)
         assert sorted(await asyncio.gather(delete(ADA), delete(BOB))) == [False, True]
         await store.write(lambda tx: tx.run("DELETE FROM memberships"))
+
+
+async def test_of_two_owners_who_put_each_other_out_the_slower_one_is_none_any_more(store: Store) -> None:
+    for number in range(5):
+        provider_id = bytes([number]) * 16
+
+        async def found(tx: Any, provider_id: bytes = provider_id) -> None:
+            for who in (ADA, BOB, CEM):
+                await organisations.add(tx, provider_id, who, "owner", NOW)
+
+        def remove(who: bytes, by: bytes, provider_id: bytes = provider_id) -> Any:
+            return store.write(lambda tx: organisations.remove(tx, provider_id, who, by, NOW))
+
+        await store.write(found)
+        answers = await asyncio.gather(remove(ADA, BOB), remove(BOB, ADA), return_exceptions=True)
+        assert sorted(type(answer).__name__ for answer in answers) == ["Forbidden", "bool"]
+
+
+async def test_roles_are_given_by_owners_alone(store: Store) -> None:
+    await store.write(lambda tx: organisations.add(tx, ACME, ADA, "owner", NOW))
+    await store.write(lambda tx: organisations.add(tx, ACME, BOB, "member", NOW))
+    for act in (
+        lambda tx: organisations.set_role(tx, ACME, BOB, "owner", BOB, NOW),
+        lambda tx: organisations.hand_over(tx, ACME, BOB, ADA, NOW),
+        lambda tx: organisations.remove(tx, ACME, ADA, BOB, NOW),
+        lambda tx: organisations.remove(tx, ACME, BOB, CEM, NOW),
+    ):
+        with pytest.raises(Forbidden):
+            await store.write(act)
+    assert await store.write(lambda tx: organisations.remove(tx, ACME, BOB, BOB, NOW))
 
 
 async def test_the_last_owner_becomes_no_member(store: Store) -> None:

@@ -54,8 +54,9 @@ class Frame:
         started = time.perf_counter()
         request_id = secrets.token_hex(8)
         try:
+            form = await self._form(page, request)
             visit = await self._visit(page, request)
-            response = await self._handle(page, visit)
+            response = await self._handle(page, visit, form)
         except Unavailable as error:
             _logger.error("unavailable", extra={"request_id": request_id, "cause": type(error.__cause__).__name__})
             response = _plain(503, "The portal cannot answer now. Please try again in a moment.", request_id)
@@ -72,6 +73,16 @@ class Frame:
             seconds = time.perf_counter() - started
             self._access_log.write(page.method, PREFIX + page.path, response.status_code, seconds, request_id)
         return response
+
+    async def _form(self, page: Page, request: Request) -> Form | None:
+        # Read before anybody looks who calls and what they may: a form that takes its time to arrive must not be done
+        # by somebody who was removed, or signed out everywhere, in the meantime.
+        if page.method != "POST":
+            return Form({})
+        try:
+            return await forms.read(request, float(self._portal.settings.body_timeout))
+        except BadForm:
+            return None
 
     async def _visit(self, page: Page, request: Request) -> Visit:
         portal = self._portal
@@ -107,7 +118,7 @@ class Frame:
         developer_id = session.developer_id
         return await self._portal.store.read(lambda tx: organisations.find(tx, provider_id, developer_id))
 
-    async def _handle(self, page: Page, visit: Visit) -> Response:
+    async def _handle(self, page: Page, visit: Visit, form: Form | None) -> Response:
         refusal = _refusal(page, visit)
         if refusal is not None:
             return refusal
@@ -115,7 +126,9 @@ class Frame:
             return visit.page("refused.html", status=403, reason="factor")
         try:
             if page.method == "POST":
-                visit.form = await forms.read(visit.request, float(visit.portal.settings.body_timeout))
+                if form is None:
+                    raise BadForm
+                visit.form = form
                 bound = visit.binding if visit.is_bound else None
                 forms.check_origin(visit.request, visit.portal.secret, visit.portal.base_url, bound, visit.form)
                 await self._count_act(page, visit)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from strongroom.portal.refusals import Forbidden
 from strongroom.server import audit
 from strongroom.server.db import Transaction
 
@@ -97,8 +98,8 @@ async def join(tx: Transaction, provider_id: bytes, developer_id: bytes, role: R
 async def set_role(
     tx: Transaction, provider_id: bytes, developer_id: bytes, role: Role, actor_id: bytes, now: int
 ) -> bool:
-    """False where there is nothing to change; `LastOwner`."""
-    await tx.put(TAKE_TURN, provider_id=provider_id)
+    """False where there is nothing to change; `LastOwner`, and `Forbidden` where the actor is no owner any more."""
+    await require_owner(tx, provider_id, actor_id)
     if not await tx.run(SET_ROLE, provider_id=provider_id, developer_id=developer_id, role=role):
         return False
     await _keep_an_owner(tx, provider_id)
@@ -117,8 +118,11 @@ async def hand_over(tx: Transaction, provider_id: bytes, actor_id: bytes, develo
 
 
 async def remove(tx: Transaction, provider_id: bytes, developer_id: bytes, actor_id: bytes, now: int) -> bool:
-    """Leave, or be removed by an owner; false where there was no membership. `LastOwner`."""
-    await tx.put(TAKE_TURN, provider_id=provider_id)
+    """Leave, or be removed by an owner; false where there was no membership. `LastOwner`, `Forbidden`."""
+    if developer_id == actor_id:
+        await tx.put(TAKE_TURN, provider_id=provider_id)
+    else:
+        await require_owner(tx, provider_id, actor_id)
     if not await tx.run(REMOVE, provider_id=provider_id, developer_id=developer_id):
         return False
     await _keep_an_owner(tx, provider_id)
@@ -126,6 +130,17 @@ async def remove(tx: Transaction, provider_id: bytes, developer_id: bytes, actor
     action = "member_left" if actor_id == developer_id else "member_removed"
     await _note(tx, provider_id, action, now, actor_id, developer_id)
     return True
+
+
+async def require_owner(tx: Transaction, provider_id: bytes, developer_id: bytes) -> None:
+    """`Forbidden` unless this is an owner at this moment, and none of them changes before the transaction ends.
+
+    The page has looked before, but of two owners who remove each other at the same time the slower one is none now.
+    """
+    await tx.put(TAKE_TURN, provider_id=provider_id)
+    found = await find(tx, provider_id, developer_id)
+    if found is None or found.role != "owner":
+        raise Forbidden
 
 
 async def undo_founding(tx: Transaction, provider_id: bytes, developer_id: bytes) -> None:

@@ -122,6 +122,26 @@ async def test_a_password_that_changes_while_it_is_verified_closes_nothing(
     assert await opens(site, keys[0]) == "ok"
 
 
+async def test_whoever_is_no_owner_any_more_when_the_password_is_verified_closes_nothing(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, base, provider_id, keys = await acme(site)
+    verify = PassphraseHasher.verify
+
+    async def slow(self: PassphraseHasher, password: str, hashed: str) -> bool:
+        right = await verify(self, password, hashed)
+        await site.portal.store.write(lambda tx: tx.run("UPDATE memberships SET role = 'member'"))
+        return right
+
+    monkeypatch.setattr(PassphraseHasher, "verify", slow)
+    answer = await browser.send(f"{base}/settings/close", confirmation="Acme", password=PASSWORD)
+    assert answer.status_code == 403
+    assert await opens(site, keys[0]) == "ok"
+    provider = await site.portal.access.read(lambda tx: providers.read(tx, provider_id))
+    assert provider is not None
+    assert provider.closed_at is None
+
+
 async def test_it_is_refused_while_a_key_is_in_use(site: Any) -> None:
     browser, base, provider_id, keys = await acme(site)
     hashed = subscriptions.key_hash(keys[1])

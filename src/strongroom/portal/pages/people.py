@@ -32,6 +32,7 @@ async def invite(visit: Visit) -> Response:
     await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, now))
 
     async def work(tx: Transaction) -> None:
+        await organisations.require_owner(tx, provider.id, who.developer_id)
         await limits.count_mail(tx, portal.secret, "invitation", email, visit.network, now)
         link = await invitations.issue(tx, provider.id, email, role, who.developer_id, now)
         url = portal.url(f"/invitations/{link}")

@@ -177,8 +177,9 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Running:
         await asyncio.Event().wait()
 
     @asynccontextmanager
-    async def run(public_url: str = BASE_URL, areas: str = "portal") -> AsyncIterator[Site]:
+    async def run(public_url: str = BASE_URL, areas: str = "portal", **more: str) -> AsyncIterator[Site]:
         given = {"data": str(tmp_path / "data"), "areas": areas, "public_url": public_url, "operators": OPERATOR}
+        given |= more
         clock = MovableClock()
         application = Application(load({}, {**given, "access_log": "off"}), clock=clock)
         await application.start(warm=False)

@@ -25,6 +25,9 @@ READ = """
 SELECT id, email, name, password_hash, created_at, password_changed_at, totp_key, totp_since
 FROM developers WHERE id = :id
 """
+# Changing the row makes whoever else opens sessions of this developer, or ends them all, wait: a session that is being
+# opened with what is about to be not enough any more would otherwise be overlooked.
+TAKE_TURN = "UPDATE developers SET name = name WHERE id = :id"
 RENAME = "UPDATE developers SET name = :name WHERE id = :id"
 SET_PASSWORD = "UPDATE developers SET password_hash = :password_hash, password_changed_at = :now WHERE id = :id"  # noqa: S105  # SQL
 REHASH = "UPDATE developers SET password_hash = :password_hash WHERE id = :id AND password_hash = :before"
@@ -83,6 +86,11 @@ async def find(tx: Transaction, email: str) -> Developer | None:
 async def read(tx: Transaction, developer_id: bytes) -> Developer | None:
     row = await tx.one(READ, id=developer_id)
     return None if row is None else Developer(*row)
+
+
+async def take_turn(tx: Transaction, developer_id: bytes) -> None:
+    """Wait for whoever opens a session of this developer or changes what opens one, and make others wait."""
+    await tx.put(TAKE_TURN, id=developer_id)
 
 
 async def rename(tx: Transaction, developer_id: bytes, name: str) -> None:

@@ -94,8 +94,9 @@ async def list_of(tx: Transaction, developer_id: bytes, now: int, idle: int) -> 
     return [Session(*row) for row in rows]
 
 
-async def end(tx: Transaction, token: str) -> None:
-    await tx.put(END, token_hash=tokens.digest(token))
+async def end(tx: Transaction, token: str) -> bool:
+    """False where it has ended before."""
+    return await tx.run(END, token_hash=tokens.digest(token)) == 1
 
 
 async def end_one(tx: Transaction, developer_id: bytes, session_id: bytes) -> bool:

@@ -61,6 +61,7 @@ async def require_unchanged(tx: Transaction, developer: Developer) -> None:
 async def first_factor_comes(visit: Visit, tx: Transaction) -> None:
     """End the other sessions when the first second factor is turned on: they were opened with a password alone."""
     developer_id = visit.who.developer_id
+    await developers.take_turn(tx, developer_id)
     if not await has_second_factor(tx, developer_id):
         await sessions.end_all(tx, developer_id, but=visit.who.id)
 

@@ -8,7 +8,12 @@ import pyotp
 import pytest
 from tests.portal.authenticator import Authenticator
 
+from strongroom.portal import sessions
+from strongroom.portal.developers import Developer
 from strongroom.portal.limits import SECOND_FACTOR
+from strongroom.portal.page import Visit
+from strongroom.portal.pages import second_factor as page
+from strongroom.server.db import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site
@@ -297,3 +302,20 @@ async def turn_on(site: "Site", browser: "Browser", kind: str) -> None:
         assert found
         await browser.send("/account/totp", code=code_at(found[1].replace(" ", ""), site), password=PASSWORD)
         assert "recovery codes" in browser.text
+
+
+async def test_a_code_opens_nothing_where_the_first_step_was_undone_meanwhile(
+    site: "Site", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, _ = await with_totp(site)
+    thief = await site.sign_in()
+    accept = page._accept
+
+    async def accepted(visit: Visit, tx: Transaction, developer: Developer, code: str) -> bool:
+        await sessions.end_all(tx, developer.id)  # as a new password does
+        return await accept(visit, tx, developer, code)
+
+    monkeypatch.setattr(page, "_accept", accepted)
+    await thief.send("/sign-in/second-factor", code=code_at(key, site))
+    await thief.get("/account")
+    assert not thief.is_signed_in

@@ -2,7 +2,17 @@
 
 from starlette.responses import JSONResponse, Response
 
-from strongroom.portal import ceremonies, challenges, developers, limits, messages, passkeys, second_factor, signing_in
+from strongroom.portal import (
+    ceremonies,
+    challenges,
+    developers,
+    limits,
+    messages,
+    passkeys,
+    second_factor,
+    sessions,
+    signing_in,
+)
 from strongroom.portal.area import PREFIX
 from strongroom.portal.ceremonies import PasskeyRefused
 from strongroom.portal.developers import Developer
@@ -31,8 +41,12 @@ async def check_code(visit: Visit) -> Response:
     tried = await portal.store.write(begin)
 
     async def work(tx: Transaction) -> str | None:
+        await developers.take_turn(tx, session.developer_id)
         developer = await developers.read(tx, session.developer_id)
         if developer is None or not await _accept(visit, tx, developer, code):
+            return None
+        # The password of the first step may have been changed since: that has ended this session.
+        if visit.token is None or not await sessions.end(tx, visit.token):
             return None
         for limit in (limits.SECOND_FACTOR, limits.SECOND_FACTOR_DAY):
             await limits.forget(tx, portal.secret, limit, key)

@@ -31,6 +31,7 @@ async def sign_in(visit: Visit) -> Response:
     fresh_hash = await portal.passwords.hash(password) if portal.passwords.is_stale(developer.password_hash) else None
 
     async def work(tx: Transaction) -> tuple[sessions.Stage, str] | None:
+        await developers.take_turn(tx, developer.id)
         current = await developers.read(tx, developer.id)
         # What was verified must still hold: a reset may have happened meanwhile.
         if current is None or current.password_changed_at != developer.password_changed_at:

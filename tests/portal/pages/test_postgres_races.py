@@ -1,0 +1,99 @@
+"""What SQLite's one writer decides by itself: two visits at the same moment, on PostgreSQL."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+import pyotp
+import pytest
+
+from strongroom.portal import signing_in
+from strongroom.server.db import Transaction
+from strongroom.testing.postgres_server import PostgresServer
+
+if TYPE_CHECKING:
+    from tests.portal.conftest import Browser, Running, Site
+
+pytestmark = pytest.mark.anyio
+EMAIL = "ada@example.com"
+PASSWORD = "plain words for a portal"
+NEW_PASSWORD = "other words for a portal"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with PostgresServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def site(running: "Running", server: PostgresServer) -> "AsyncIterator[Site]":
+    database = f"{server.url()}&options=-csearch_path%3Dportal_{token_hex(4)}"
+    async with running(portal_database=database) as made:
+        yield made
+
+
+class Held:
+    """A sign-in waits, within its transaction, between its look at the second factor and its new session."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.reached, self.go = asyncio.Event(), asyncio.Event()
+        look = signing_in.has_second_factor
+
+        async def held(tx: Transaction, developer_id: bytes) -> bool:
+            found = await look(tx, developer_id)
+            if not self.reached.is_set():
+                self.reached.set()
+                await self.go.wait()
+            return found
+
+        monkeypatch.setattr(signing_in, "has_second_factor", held)
+
+
+async def both(held: Held, first: Any, second: Any) -> None:
+    """Begin the first, let the second one run while it is held, then let it go on."""
+    beginning = asyncio.create_task(first)
+    await held.reached.wait()
+    following = asyncio.create_task(second)
+    await asyncio.wait([following], timeout=0.5)
+    held.go.set()
+    await asyncio.gather(beginning, following)
+
+
+async def totp_form(browser: "Browser", site: "Site") -> str:
+    await browser.get("/account/totp")
+    found = re.search(r'<code id="key"[^>]*>([A-Z2-7 ]+)</code>', browser.text)
+    assert found
+    return pyotp.TOTP(found[1].replace(" ", "")).at(site.clock.now() // 1000)
+
+
+async def test_a_sign_in_beside_the_first_second_factor_is_not_overlooked(
+    site: "Site", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, thief = await site.sign_up(), site.browser()
+    code = await totp_form(ada, site)
+    await thief.get("/sign-in")
+    await both(
+        Held(monkeypatch),
+        thief.send("/sign-in", email=EMAIL, password=PASSWORD),
+        ada.send("/account/totp", code=code, password=PASSWORD),
+    )
+    await ada.get("/account")
+    assert ada.is_signed_in
+    await thief.get("/account")
+    assert not thief.is_signed_in
+
+
+async def test_a_sign_in_beside_a_new_password_is_not_overlooked(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, thief = await site.sign_up(), site.browser()
+    await ada.get("/account/security")
+    await thief.get("/sign-in")
+    await both(
+        Held(monkeypatch),
+        thief.send("/sign-in", email=EMAIL, password=PASSWORD),
+        ada.send("/account/password", password=PASSWORD, new_password=NEW_PASSWORD),
+    )
+    await thief.get("/account")
+    assert not thief.is_signed_in

@@ -266,6 +266,7 @@ def test_the_outbox_of_development_keeps_nobody_out(
     page.get_by_label("E-mail address").fill(email)
     page.get_by_label("Password").fill(tour.portal.password)
     press(page, "Sign up")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Check your email")
     page.goto(tour.portal.url("/outbox"))
     expect(page.get_by_role("main")).to_contain_text(email)
     tour.look("outbox")

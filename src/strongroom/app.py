@@ -362,6 +362,9 @@ async def _quietly(work: Callable[[Any], Awaitable[int]], area: Any) -> None:
         rows = await work(area)
     except Unavailable as error:
         _logger.warning("maintenance put off", extra={"cause": type(error.__cause__).__name__})
+    except Exception:
+        # One thing that cannot be done must not end everything else that is done from time to time.
+        _logger.exception("maintenance failed")
     else:
         _logger.debug("maintained", extra={"rows": rows})
 

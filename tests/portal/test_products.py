@@ -1,5 +1,6 @@
 """The operator's file of products: what it may say, and what stops the start."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         GOOD.replace("lifetime_days = 30", "lifetime_days = 0"),
         GOOD.replace("approval = true", ""),
         "surplus = 1\n" + GOOD,
+        GOOD + "quota = " + "[" * 10_000,
+        GOOD.replace("quota = 5", "quota = " + "5" * 5_000),
+        GOOD + "#" * products.MAX_SIZE,
     ],
 )
 def test_a_mistake_stops_the_start(tmp_path: Path, text: str) -> None:
@@ -68,6 +72,20 @@ def test_a_mistake_stops_the_start(tmp_path: Path, text: str) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SettingsError):
         products.Products(tmp_path / "products.toml")
+
+
+def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "products.toml"
+    path.write_text(GOOD, "utf-8")
+    offered = products.Products(path)
+    path.unlink()
+    for make in (os.mkfifo, os.mkdir):
+        make(path)
+        assert offered.problem is not None
+        assert [product.id for product in offered.all] == ["gold"]
+        (path.rmdir if path.is_dir() else path.unlink)()
+    path.symlink_to("/dev/zero")
+    assert offered.problem is not None
 
 
 def test_a_changed_file_counts_from_the_next_look(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The rules around subscriptions: how many, how long, who decides, and who is told."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,6 +54,15 @@ def test_no_end_in_another_century() -> None:
     assert expiry("", record(NOON), None, NOON) is None
     with pytest.raises(WrongExpiry):
         expiry(day(latest + 1), record(NOON), None, NOON)
+
+
+def test_the_end_does_not_fall_with_the_product() -> None:
+    ends = replace(record(NOON), expires_at=1010 * DAY)
+    assert expiry("", ends, None, NOON) == 1010 * DAY
+    assert expiry(day(1005), ends, None, NOON) == 1005 * DAY
+    with pytest.raises(WrongExpiry):
+        expiry(day(1011), ends, None, NOON)
+    assert expiry("", replace(ends, product=None), None, NOON) is None
 
 
 async def test_an_organisation_has_so_many_subscriptions_and_no_more(

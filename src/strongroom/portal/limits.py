@@ -50,6 +50,8 @@ CONFIRM_PASSWORD = Limit("confirm-password", 10, 15 * MINUTE)
 """The password asked again within a session, for one account."""
 ACTS = Limit("acts", 120, 10 * MINUTE)
 """What one developer makes and changes in organisations: much of it leaves rows for good."""
+CLOSINGS = Limit("closings", 10, DAY)
+"""Organisations that one developer closes: their names stay taken, and they count no more among those one may own."""
 MAIL_FROM = Limit("mail-from", 20, HOUR)
 """Messages that one network address causes."""
 MAIL_TO_FROM = Limit("mail-to-from", 3, HOUR)

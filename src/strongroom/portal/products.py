@@ -12,6 +12,7 @@ from strongroom.server.logging import LOGGER
 from strongroom.server.settings import SettingsError
 
 _logger = logging.getLogger(LOGGER)
+MAX_SIZE = 1024 * 1024
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -92,15 +93,23 @@ class Products:
 def load(path: Path | None) -> tuple[Product, ...]:
     """What stands in the file. `SettingsError` says what is wrong with it."""
     try:
-        text = (path or files("strongroom.portal") / "products.toml").read_text("utf-8")
+        if path is not None and not path.is_file():  # a pipe, say, would keep the whole service waiting
+            raise FileNotFoundError
+        with (path or files("strongroom.portal") / "products.toml").open("rb") as file:
+            raw = file.read(MAX_SIZE + 1)
+        text = raw.decode()
     except (OSError, UnicodeDecodeError):
         raise SettingsError("products has to be a file that can be read, in UTF-8") from None
+    if len(raw) > MAX_SIZE:
+        raise SettingsError("the file of the products is larger than 1 MiB")
     try:
         found = msgspec.convert(tomllib.loads(text), _File).product
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"the file of the products is not TOML: {error}") from None
     except msgspec.ValidationError as error:
         raise SettingsError(f"the file of the products: {error}") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, brackets in brackets in brackets
+        raise SettingsError("the file of the products is not TOML that can be read") from None
     for product in found:
         if not _ID.fullmatch(product.id):
             raise SettingsError("the id of a product has up to 40 lower-case letters, digits and hyphens")

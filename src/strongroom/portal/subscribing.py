@@ -149,8 +149,11 @@ async def set_key_expiry(
 
 
 def expiry(text: str, record: SubscriptionRecord, product: Product | None, now: int) -> int | None:
-    """The beginning of a day in UTC, written `2026-01-31`; empty text for as long as the product allows."""
-    latest = None
+    """The beginning of a day in UTC, written `2026-01-31`; empty text for as long as the product allows.
+
+    Of a product that is offered no more nobody knows what it allowed: the end it has is then the latest one.
+    """
+    latest = record.expires_at if product is None and record.product is not None else None
     if product is not None and product.lifetime_days is not None:
         latest = record.created_at + product.lifetime_days * DAY
     at = key_expiry(text, now)

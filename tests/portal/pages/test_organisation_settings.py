@@ -1,5 +1,6 @@
 """An organisation is renamed, and closed for good: what happens to its keys, its people and its name."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from tests.portal.pages.test_subscriptions import organisation, subscribe
 
 from strongroom.access import closing as access_closing
 from strongroom.access import providers, subscriptions, usage
-from strongroom.portal import closing, developers, reminders
+from strongroom.portal import closing, developers, limits, organisations, reminders
 from strongroom.server.clock import DAY
 from strongroom.server.db import Unavailable
 from strongroom.server.ids import from_text
@@ -57,7 +58,7 @@ async def test_owners_rename_and_the_old_name_is_free(site: Any) -> None:
     assert await site.portal.access.read(lambda tx: providers.find(tx, "Apex")) == provider_id
     other = await organisation(browser, "Acme")
     await browser.get(f"{other}/settings")
-    for name in ("Apex", "", "x" * 81):
+    for name in ("Apex", "", "x" * 81, "\u3164", "\u2800", "Apex\ufe0f", "Ap\u034fex", "Apex\U000e0100", "\u202exepA"):
         assert (await browser.send(f"{other}/settings/name", name=name)).status_code == 422
     await browser.send(f"{other}/settings/name", name="Acme")
     assert "Nothing was changed" in browser.text
@@ -188,3 +189,34 @@ async def test_a_crash_between_the_two_databases_is_made_good(site: Any, monkeyp
     assert (await site.mails(BOB))[-1]["Subject"] == "A Strongroom organisation was closed"
     assert "only owner" not in (await browser.get("/account/delete")).text
     assert await closing.finish(site.portal) == 0
+
+
+async def test_an_invitation_that_came_too_late_is_not_shown(site: Any) -> None:
+    _, _, provider_id, _ = await acme(site)
+    eve = await site.sign_up("eve@example.com")
+    await eve.get("/")
+    assert "Acme" in eve.text
+    [path] = re.findall(r"/invitations/[0-9a-f-]{36}/join", eve.text)
+    now = site.clock.now()
+    await site.portal.access.write(lambda tx: access_closing.close(tx, provider_id, now))
+    await eve.get("/")
+    assert "Acme" not in eve.text
+    await eve.post(path)
+    members = await site.portal.store.read(lambda tx: organisations.members_of(tx, provider_id))
+    assert "eve@example.com" not in {member.email for member in members}
+
+
+async def test_names_are_not_used_up_by_closing(site: Any) -> None:
+    browser = await site.sign_up()
+    for number in range(limits.CLOSINGS.times + 1):
+        base = await organisation(browser, f"Acme {number}")
+        await browser.get(f"{base}/settings")
+        answer = await browser.send(f"{base}/settings/close", confirmation=f"Acme {number}", password=PASSWORD)
+    assert answer.status_code == 429
+    await browser.get("/")
+    assert f"Acme {number}" in browser.text
+    site.clock.move(DAY // 1000 + 1)
+    browser = await site.sign_in()
+    await browser.get(f"{base}/settings")
+    answer = await browser.send(f"{base}/settings/close", confirmation=f"Acme {number}", password=PASSWORD)
+    assert answer.status_code == 200

@@ -48,7 +48,7 @@ async def _invited(visit: Visit) -> list[tuple[Invitation, str]]:
     for invitation in await portal.store.read(lambda tx: invitations.open_for(tx, email, now)):
         provider_id = invitation.provider_id
         provider = await portal.access.read(lambda tx, row=provider_id: providers.read(tx, row))  # type: ignore[misc]  # bound early
-        if provider is not None:
+        if provider is not None and provider.closed_at is None:
             found.append((invitation, provider.name))
     return found
 

@@ -1,5 +1,7 @@
 """An organisation: made by a developer, and the overview of what belongs to it."""
 
+import re
+
 from starlette.responses import Response
 
 from strongroom.access import providers, subscriptions, usage
@@ -12,6 +14,11 @@ from strongroom.server import audit
 from strongroom.server.clock import DAY
 from strongroom.server.db import Transaction
 from strongroom.server.ids import new_row_id, to_text
+
+# What `isprintable` lets pass though nothing is seen of it: fillers, joiners, selectors, the blank of Braille.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 async def provider_of(visit: Visit) -> ProviderRecord:
@@ -29,7 +36,8 @@ def name_error(name: str, limit: int = MAX_NAME) -> str | None:
         return "Enter a name."
     if len(name) > limit:
         return f"Use at most {limit} characters."
-    if not name.isprintable():  # nor what turns the direction of writing: a name stands in mail and in the audit
+    # Nor what turns the direction of writing: a name stands in mail and in the audit.
+    if not name.isprintable() or _UNSEEN.search(name):
         return "Use characters that can be seen."
     return None
 

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from strongroom.access.closing import InUse
 from strongroom.access.providers import NameTaken
-from strongroom.portal import closing, organisations, signing_in
+from strongroom.portal import closing, limits, organisations, signing_in
 from strongroom.portal.developers import Developer
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
@@ -41,7 +41,7 @@ async def close(visit: Visit) -> Response:
     elif not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
         errors["password"] = WRONG_PASSWORD
     if not errors:
-        await visit.portal.store.write(lambda tx: _still_may(tx, provider.id, developer))
+        await visit.portal.store.write(lambda tx: _still_may(visit, tx, provider.id, developer))
         try:
             done = await closing.close(visit.portal, provider, developer.id)
         except InUse as error:
@@ -54,10 +54,11 @@ async def close(visit: Visit) -> Response:
     return await _page(visit, errors)
 
 
-async def _still_may(tx: Transaction, provider_id: bytes, developer: Developer) -> None:
+async def _still_may(visit: Visit, tx: Transaction, provider_id: bytes, developer: Developer) -> None:
     # Verifying a password takes a while, in which it can be reset, and whoever gave it put out.
     await signing_in.require_unchanged(tx, developer)
     await organisations.require_owner(tx, provider_id, developer.id)
+    await limits.count(tx, visit.portal.secret, limits.CLOSINGS, developer.id.hex(), visit.now)
 
 
 async def _page(visit: Visit, errors: dict[str, str]) -> Response:

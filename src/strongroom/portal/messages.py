@@ -1,7 +1,11 @@
 """What the portal writes to people, as text and as HTML from the same words."""
 
+from collections.abc import Sequence
+
 from strongroom.portal.mail import Message
 from strongroom.portal.rendering import render
+
+MOST_NEWS = 20
 
 
 def compose(to: str, subject: str, *paragraphs: str, button: str | None = None, url: str | None = None) -> Message:
@@ -169,6 +173,20 @@ def quota_used(to: str, name: str, percent: int, quota: int, url: str) -> Messag
         "No call is refused for this: the quota is told and not enforced. Ask the operator for a larger product if you "
         "need one. The calls are counted anew with the next month (UTC).",
         button="Look at the usage",
+        url=url,
+    )
+
+
+def several(to: str, news: Sequence[str], url: str) -> Message:
+    """More than one thing to know about one organisation; the first twenty are named."""
+    more = len(news) - MOST_NEWS
+    return compose(
+        to,
+        f"{len(news)} things to know about your Strongroom keys",
+        *news[:MOST_NEWS],
+        *([f"And {more} more."] if more > 0 else []),
+        "What has ended is refused. If it is still needed, give it a later end or replace it in time.",
+        button="Look at the organisation",
         url=url,
     )
 

@@ -3,10 +3,13 @@
 from strongroom.access import key_ends, subscription_states, usage
 from strongroom.access.key_ends import DueKey
 from strongroom.access.subscriptions import SubscriptionRecord
+from strongroom.access.usage import HeavyUse
 from strongroom.portal import closing, messages, quotas, told
 from strongroom.portal.area import Portal
+from strongroom.portal.mail import Message
 from strongroom.portal.products import Product
 from strongroom.portal.rendering import duration, moment
+from strongroom.portal.told import News
 from strongroom.server.clock import DAY, SECOND
 from strongroom.server.ids import to_text
 
@@ -17,8 +20,8 @@ BATCH = 200
 async def send(portal: Portal) -> int:
     """Put down what is due, each thing once; how many it was about."""
     now = portal.clock.now()
-    sent = await _subscriptions(portal, now) + await _keys(portal, now)
-    sent += await _old_keys(portal, now) + await _quotas(portal, now)
+    news = await _subscriptions(portal, now) + await _keys(portal, now) + await _quotas(portal, now)
+    sent = await _tell(portal, news) + await _old_keys(portal, now)
     # Its people are told as well, so it stands here and not where expired rows are forgotten.
     sent += await closing.finish(portal)
     if sent:
@@ -26,53 +29,62 @@ async def send(portal: Portal) -> int:
     return sent
 
 
-async def _subscriptions(portal: Portal, now: int) -> int:
-    sent, after, after_id = 0, now, b"\xff" * 16
+async def _tell(portal: Portal, news: list[News]) -> int:
+    def several(to: str, provider_id: bytes, lines: list[str]) -> Message:
+        return messages.several(to, lines, portal.url(f"/organisations/{to_text(provider_id)}"))
+
+    return await told.owners(portal, news, several)
+
+
+async def _subscriptions(portal: Portal, now: int) -> list[News]:
+    news: list[News] = []
+    after, after_id = now, b"\xff" * 16
     while True:
         due = await portal.access.read(
             lambda tx, at=after, row=after_id: subscription_states.ending(tx, at, now + max(DAYS) * DAY, BATCH, row)  # type: ignore[misc]  # bound early
         )
         for record in due:
             assert record.expires_at is not None
-            sent += await _subscription(portal, record, record.expires_at, now)
+            news.append(_subscription(portal, record, record.expires_at, now))
             after, after_id = record.expires_at, record.id
         if len(due) < BATCH:
-            return sent
+            return news
 
 
-async def _subscription(portal: Portal, record: SubscriptionRecord, ends_at: int, now: int) -> bool:
+def _subscription(portal: Portal, record: SubscriptionRecord, ends_at: int, now: int) -> News:
     url = _url(portal, record.provider_id, record.id)
-    return await told.owners(
-        portal,
+    return News(
         record.provider_id,
         record.id,
         _occasion(ends_at, now),
         ends_at,  # a changed end is another occasion
+        f"The subscription “{record.name}” ends on {moment(ends_at)}.",
         lambda to: messages.subscription_ends(to, record.name, moment(ends_at), url),
     )
 
 
-async def _keys(portal: Portal, now: int) -> int:
-    sent, after, after_hash = 0, now, b"\xff" * 32
+async def _keys(portal: Portal, now: int) -> list[News]:
+    news: list[News] = []
+    after, after_hash = now, b"\xff" * 32
     while True:
         due = await portal.access.read(
             lambda tx, at=after, row=after_hash: key_ends.ending(tx, at, now + max(DAYS) * DAY, BATCH, row)  # type: ignore[misc]  # bound early
         )
         for key in due:
-            sent += await _key(portal, key, now)
+            news.append(_key(portal, key, now))
             after, after_hash = key.at, key.key_hash
         if len(due) < BATCH:
-            return sent
+            return news
 
 
-async def _key(portal: Portal, key: DueKey, now: int) -> bool:
+def _key(portal: Portal, key: DueKey, now: int) -> News:
     url = _url(portal, key.provider_id, key.subscription_id)
-    return await told.owners(
-        portal,
+    return News(
         key.provider_id,
         key.key_hash,
         _occasion(key.at, now),
         key.at,
+        f"The {_called(key)} ends on {moment(key.at)}.",
         lambda to: messages.key_ends(to, _called(key), moment(key.at), url),
     )
 
@@ -83,42 +95,51 @@ async def _old_keys(portal: Portal, now: int) -> int:
         return 0
     sent = 0
     while due := await portal.access.read(lambda tx: key_ends.old(tx, now - age, BATCH)):
+        sent += await _tell(portal, [_old_key(portal, key, now) for key in due])
+        # Afterwards: a crash in between is made good at the next look, where nobody is told again.
         for key in due:
-            url = _url(portal, key.provider_id, key.subscription_id)
-            sent += await told.owners(
-                portal,
-                key.provider_id,
-                key.key_hash,
-                "old",
-                key.at,
-                lambda to, key=key, url=url: messages.key_is_old(to, _called(key), duration(now - key.at), url),  # type: ignore[misc]  # bound early
-            )
-            # Afterwards: a crash in between is made good at the next look, where nobody is told again.
             await portal.access.write(lambda tx, row=key.key_hash: key_ends.reminded(tx, row, now))  # type: ignore[misc]  # bound early
     return sent
 
 
-async def _quotas(portal: Portal, now: int) -> int:
-    return sum([await _quota(portal, product, now) for product in portal.products.all if product.quota])
+def _old_key(portal: Portal, key: DueKey, now: int) -> News:
+    age, url = duration(now - key.at), _url(portal, key.provider_id, key.subscription_id)
+    return News(
+        key.provider_id,
+        key.key_hash,
+        "old",
+        key.at,
+        f"The {_called(key)} was made {age} ago: time to replace it.",
+        lambda to: messages.key_is_old(to, _called(key), age, url),
+    )
 
 
-async def _quota(portal: Portal, product: Product, now: int) -> int:
-    assert product.quota is not None
-    quota, since = product.quota, quotas.month(now)
+async def _quotas(portal: Portal, now: int) -> list[News]:
+    news: list[News] = []
+    for product in portal.products.all:
+        if product.quota is not None:
+            news += await _quota(portal, product, product.quota, quotas.month(now))
+    return news
+
+
+async def _quota(portal: Portal, product: Product, quota: int, since: int) -> list[News]:
     least = -(-quota * min(quotas.SHARES) // 100)
-    sent = 0
-    for heavy in await portal.access.read(lambda tx: usage.at_least(tx, product.id, least, DAY, since)):
-        share = next(share for share in quotas.SHARES if heavy.calls * 100 >= quota * share)
-        url = f"{_url(portal, heavy.provider_id, heavy.subscription_id)}/usage"
-        sent += await told.owners(
-            portal,
-            heavy.provider_id,
-            heavy.subscription_id,
-            f"quota_{share}",
-            since,
-            lambda to, heavy=heavy, share=share, url=url: messages.quota_used(to, heavy.name, share, quota, url),  # type: ignore[misc]  # bound early
-        )
-    return sent
+    found = await portal.access.read(lambda tx: usage.at_least(tx, product.id, least, DAY, since))
+    return [_used(portal, heavy, quota, since) for heavy in found]
+
+
+def _used(portal: Portal, heavy: HeavyUse, quota: int, since: int) -> News:
+    share = next(share for share in quotas.SHARES if heavy.calls * 100 >= quota * share)
+    url = f"{_url(portal, heavy.provider_id, heavy.subscription_id)}/usage"
+    return News(
+        heavy.provider_id,
+        heavy.subscription_id,
+        f"quota_{share}",
+        since,
+        f"The subscription “{heavy.name}” has used {share} % or more of the {quota:,} calls of this month. "
+        "No call is refused for this.",
+        lambda to: messages.quota_used(to, heavy.name, share, quota, url),
+    )
 
 
 def _occasion(ends_at: int, now: int) -> str:

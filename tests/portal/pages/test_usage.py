@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from strongroom.access import key_ends, providers, subscription_states, subscriptions, usage
 from strongroom.portal import charts, quotas, reminders, told
-from strongroom.server.clock import DAY, HOUR, MINUTE
-from strongroom.server.ids import from_text
+from strongroom.server.clock import DAY, HOUR, MINUTE, wire_time
+from strongroom.server.ids import from_text, to_text
 from strongroom.server.principals import Subscription
 from strongroom.server.usage import UsageCounter
 
@@ -199,6 +199,26 @@ async def test_more_than_one_batch_that_ends_at_one_time_is_told_whole(
         )
     assert await reminders.send(site.portal) == 5 + 10
     assert await reminders.send(site.portal) == 0
+    [mail] = [mail for mail in await site.mails() if "Strongroom keys" in mail["Subject"]]
+    assert mail["Subject"] == "15 things to know about your Strongroom keys"
+    text = " ".join(mail.get_body(("plain",)).get_content().split())
+    assert text.count("The subscription “") == 5
+    assert text.count("key srk_...") == 10
+
+
+async def test_whoever_moves_ends_about_sends_nobody_a_storm_of_mail(site: Any) -> None:
+    browser, _, who = await subscribed(site)
+    base = f"/organisations/{to_text(who.provider_id)}"
+    before = len(await site.mails())
+    for number in range(12):
+        ends = wire_time(site.clock.now() + 3 * DAY)[:10]
+        await browser.get(f"{base}/subscribe/sandbox")
+        await browser.send(f"{base}/subscribe/sandbox", name=f"{number}", terms="yes", key_ends=ends)
+        await browser.send(browser.path.partition("/keys/")[0] + "/activate")
+    assert await reminders.send(site.portal) == 24
+    [mail] = (await site.mails())[before:]
+    assert "And 4 more." in mail.get_body(("plain",)).get_content()
+    assert mail["Subject"].startswith("24 things")
 
 
 async def test_owners_are_reminded_once_of_old_keys_without_an_end(site: Any) -> None:
@@ -214,7 +234,7 @@ async def test_owners_are_reminded_once_of_old_keys_without_an_end(site: Any) ->
     # The secondary key and the provider API key: the primary one has an end.
     assert [await reminders.send(site.portal) for _ in range(2)] == [2, 0]
     subjects = [mail["Subject"] for mail in await site.mails()]
-    assert subjects.count("Time to replace a Strongroom key") == 2
+    assert subjects.count("2 things to know about your Strongroom keys") == 1
     browser = await site.sign_in()
     await browser.get(path)
     assert browser.text.count("time to replace") == 1
@@ -233,9 +253,9 @@ async def test_a_crash_between_the_two_databases_tells_nobody_twice(site: Any, m
         broken.setattr(key_ends, "reminded", fail)
         with pytest.raises(ConnectionError):
             await reminders.send(site.portal)
-    assert await reminders.send(site.portal) == 1
+    assert await reminders.send(site.portal) == 0
     subjects = [mail["Subject"] for mail in await site.mails()]
-    assert subjects.count("Time to replace a Strongroom key") == 2
+    assert subjects.count("2 things to know about your Strongroom keys") == 1
 
 
 async def test_what_was_told_is_forgotten_when_it_cannot_be_due_again(site: Any) -> None:

@@ -89,6 +89,7 @@ class Portal:
     inactive_subscription_key: str = field(repr=False)
     provider_api_key: str = field(repr=False)
     mailbox: Mailbox
+    data: Path
     password: ClassVar[str] = "plain words for a portal"
     """Of every developer here."""
 
@@ -156,7 +157,8 @@ def serving(folder: Path, **settings: str) -> Iterator[dict[str, str]]:
     """`strongroom serve --sandbox` as a process with these settings; gives what it announces."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("STRONGROOM_")}
     given = {f"STRONGROOM_{name.upper()}": value for name, value in settings.items()}
-    command = [sys.executable, "-m", "strongroom.cli", "serve", "--sandbox", "--json", "--data", str(folder / "data")]
+    program = Path(__file__).with_name("served.py")
+    command = [sys.executable, str(program), "serve", "--sandbox", "--json", "--data", str(folder / "data")]
     log = folder / f"{settings['port']}.log"
     with log.open("wb") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=clean | given)
@@ -198,7 +200,7 @@ def email() -> str:
     return f"ada-{secrets.token_hex(4)}@developer.example"
 
 
-def _portal(address: str, keys: dict[str, str], mailbox: Mailbox) -> Portal:
+def _portal(address: str, keys: dict[str, str], mailbox: Mailbox, folder: Path) -> Portal:
     return Portal(
         address,
         keys["base_url"],
@@ -206,6 +208,7 @@ def _portal(address: str, keys: dict[str, str], mailbox: Mailbox) -> Portal:
         keys["inactive_subscription_key"],
         keys["provider_api_key"],
         mailbox,
+        folder / "data",
     )
 
 
@@ -221,7 +224,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory, mailbox: Mailbox, operators
         "products": str(folder / "products.toml"),
     }
     with serving(folder, **settings) as keys:
-        yield _portal(keys["base_url"], keys, mailbox)
+        yield _portal(keys["base_url"], keys, mailbox, folder)
 
 
 @pytest.fixture
@@ -232,7 +235,7 @@ def portal_apart(tmp_path: Path, mailbox: Mailbox) -> Iterator[Portal]:
     api = {"port": str(ports[1]), "public_url": api_url, "areas": "keystore,vault", "cors_origins": address}
     own = {"port": str(ports[0]), "public_url": address, "areas": "portal", "api_url": api_url}
     with serving(tmp_path, **api) as keys, serving(tmp_path, **own):
-        yield _portal(address, keys, mailbox)
+        yield _portal(address, keys, mailbox, tmp_path)
 
 
 @pytest.fixture
@@ -240,7 +243,7 @@ def portal_with_outbox(tmp_path: Path, mailbox: Mailbox) -> Iterator[Portal]:
     """A portal in development: its mail stays on this machine."""
     port = _free_port()
     with serving(tmp_path, port=str(port), public_url=f"http://localhost:{port}") as keys:
-        yield _portal(keys["base_url"], keys, mailbox)
+        yield _portal(keys["base_url"], keys, mailbox, tmp_path)
 
 
 def chromium() -> str | None:

@@ -11,7 +11,7 @@ NOTICES = {
     "sessions_ended": "Every other session was ended.",
     "totp_on": "Authenticator codes are on. You are asked for one at your next sign-in.",
     "totp_off": "Authenticator codes are off.",
-    "passkey_added": "The passkey was added. Make recovery codes too, for the day its device is lost.",
+    "passkey_added": "The passkey was added. Recovery codes help on the day its device is lost.",
     "passkey_removed": "The passkey was removed.",
     "account_deleted": "Your account was deleted.",
     "please_sign_in": "Please sign in to continue.",

@@ -274,6 +274,19 @@ async def test_removing_the_last_passkey_ends_the_second_step(site: "Site") -> N
     assert (await site.sign_in()).is_signed_in
 
 
+async def test_whoever_has_no_recovery_code_is_led_to_them_by_a_new_passkey(site: "Site") -> None:
+    browser, next_pages = await site.sign_up(), []
+    for _ in range(2):
+        authenticator = Authenticator()
+        await browser.get("/account/passkeys")
+        options = await browser.post("/account/passkeys/options", password=PASSWORD)
+        credential = authenticator.make(options.json())
+        next_pages.append((await browser.post("/account/passkeys", credential=credential, name="key")).json()["next"])
+        await browser.get("/account/recovery-codes")
+        await browser.send("/account/recovery-codes", password=PASSWORD)
+    assert next_pages == ["/portal/account/recovery-codes", "/portal/account/security"]
+
+
 async def test_somebody_elses_passkey_cannot_be_removed(site: "Site") -> None:
     browser = await with_passkey(site, Authenticator())
     await browser.get("/account/security")

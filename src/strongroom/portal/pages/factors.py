@@ -77,13 +77,14 @@ async def show_turn_off_totp(visit: Visit) -> Response:
 
 
 async def show_recovery_codes(visit: Visit) -> Response:
-    return visit.page("new_recovery_codes.html")
+    return visit.page("new_recovery_codes.html", codes_left=await _codes_left(visit))
 
 
 async def make_recovery_codes(visit: Visit) -> Response:
     portal, developer = visit.portal, await own(visit)
     if not await _password(visit, developer):
-        return visit.page("new_recovery_codes.html", status=422, errors={"password": WRONG_PASSWORD})
+        errors = {"password": WRONG_PASSWORD}
+        return visit.page("new_recovery_codes.html", status=422, errors=errors, codes_left=await _codes_left(visit))
 
     async def work(tx: Transaction) -> list[str]:
         await signing_in.require_unchanged(tx, developer)
@@ -135,8 +136,12 @@ async def add_passkey(visit: Visit) -> Response:
     except PasskeyRefused:
         return JSONResponse({"error": "This passkey was not accepted."}, 422)
 
+    left = 0
+
     async def work(tx: Transaction) -> bool:
+        nonlocal left
         await signing_in.first_factor_comes(visit, tx)
+        left = await second_factor.recovery_codes_left(tx, developer.id)
         added = await passkeys.add(
             tx, developer.id, name, made.credential_id, made.public_key, made.sign_count, visit.now
         )
@@ -148,7 +153,9 @@ async def add_passkey(visit: Visit) -> Response:
         return JSONResponse({"error": "This passkey is known already, or there are too many."}, 422)
     portal.mail.wake()
     visit.notify("passkey_added")
-    return visit.dressed(JSONResponse({"next": f"{PREFIX}/account/security"}))
+    # Without a code left, whoever loses the device is locked out: a new password does not stand in for it.
+    page = "security" if left else "recovery-codes"
+    return visit.dressed(JSONResponse({"next": f"{PREFIX}/account/{page}"}))
 
 
 async def show_remove_passkey(visit: Visit) -> Response:
@@ -180,6 +187,11 @@ async def remove_passkey(visit: Visit) -> Response:
 
 async def _password(visit: Visit, developer: Developer) -> bool:
     return await signing_in.password_is_right(visit, developer, visit.form.exact("password"))
+
+
+async def _codes_left(visit: Visit) -> int:
+    developer_id = visit.who.developer_id
+    return await visit.portal.store.read(lambda tx: second_factor.recovery_codes_left(tx, developer_id))
 
 
 async def _tidy_codes(tx: Transaction, developer_id: bytes) -> None:

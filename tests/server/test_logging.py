@@ -4,11 +4,13 @@ import asyncio
 import io
 import json
 import logging
+import select
 from collections.abc import Iterator
 
 import pytest
 
 from strongroom.server.logging import AccessLog, configure, redact
+from strongroom.wire import keystore, vault
 
 NAMES = ("strongroom", "uvicorn", "asyncio")
 
@@ -59,12 +61,14 @@ def test_what_looks_like_a_credential_is_starred() -> None:
 
 
 class Writes(io.StringIO):
-    """How often something was written."""
+    """How much was written at a time."""
 
-    times = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
 
     def write(self, text: str) -> int:
-        self.times += 1
+        self.sizes.append(len(text))
         return super().write(text)
 
 
@@ -91,7 +95,21 @@ def test_the_access_log_has_a_line_for_each_request_written_once_a_turn() -> Non
         "ms": 12.5,
         "request_id": "0-0",
     }
-    assert stream.times == 2
+    assert len(stream.sizes) == 2
+
+
+def test_what_the_access_log_writes_at_once_is_not_mixed_with_what_other_workers_write() -> None:
+    stream = Writes()
+    access_log = AccessLog(stream)
+    longest = max((path for endpoint in keystore.ENDPOINTS + vault.ENDPOINTS for path in endpoint.paths), key=len)
+
+    async def one_turn() -> None:
+        for _ in range(30):
+            access_log.write("DELETE", longest, 200, 99, "x" * 64)
+
+    asyncio.run(one_turn())
+    assert len(stream.getvalue().splitlines()) == 30
+    assert max(stream.sizes) <= select.PIPE_BUF
 
 
 def test_the_access_log_writes_at_once_where_no_loop_runs() -> None:

@@ -136,6 +136,25 @@ def test_headers_take_no_line_of_their_own() -> None:
         compose(Message("ada@example.com", "a\nBcc: eve@example.com", "", ""), "portal@vault.example")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "=?utf-8?q?=0D=0ABcc:_eve@example.com?=",
+        "=?utf-8?q?=0D=0A=0D=0AYour_account_is_closed?=",
+        "=?utf-8?q?=0A?==?utf-8?b?DQpYOiB5?=",
+        "==?=?utf-8?q?=0A?=",
+        "=?utf-8?b?4oCucGxlaA==?=",
+    ],
+)
+def test_a_name_that_is_an_encoded_word_begins_no_line_and_says_nothing_else(name: str) -> None:
+    message = messages.invitation("bob@example.com", name, "Ada", "http://localhost:8000/portal/invitations/x")
+    written = compose(message, "strongroom@example.com").as_bytes()
+    mail = message_from_bytes(written, policy=policy.default)
+    assert mail.keys() == compose(MESSAGE, "strongroom@example.com").keys()
+    assert mail["Subject"] == f"Join {name.replace('=?', '= ?')} at Strongroom"
+    assert not mail.defects
+
+
 def test_text_of_others_is_escaped_in_html() -> None:
     message = messages.security_notice("ada@example.com", "<b>bold</b>", "http://localhost:8000/portal/")
     assert "<b>" in message.text

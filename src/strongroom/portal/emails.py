@@ -14,7 +14,8 @@ def canonical_email(text: str) -> str | None:
     The local part has to be ASCII (RFC 5321 section 4.1.2, without quoted strings); at most 254 characters.
     """
     local, at, domain = text.strip().rpartition("@")
-    if not at or len(local) > 64 or not _LOCAL.fullmatch(local):
+    # Nor what looks like an encoded word (RFC 2047), which would be read as something else in a header.
+    if not at or len(local) > 64 or not _LOCAL.fullmatch(local) or "=?" in local:
         return None
     try:
         host = idna.encode(domain, uts46=True).decode("ascii")

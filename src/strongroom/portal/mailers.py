@@ -35,7 +35,9 @@ def compose(message: Message, sender: str) -> EmailMessage:
     mail = EmailMessage(policy=SMTP)
     mail["From"] = Address("Strongroom", addr_spec=sender)
     mail["To"] = Address(addr_spec=message.to)
-    mail["Subject"] = message.subject
+    # People choose names that stand in a subject, and the library reads encoded words (RFC 2047) in what it is given:
+    # a line break in one of them would begin a header, or a body, of somebody's own.
+    mail["Subject"] = message.subject.replace("=?", "= ?")
     mail["Date"] = formatdate()
     mail["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
     mail["Auto-Submitted"] = "auto-generated"

@@ -51,7 +51,8 @@ def test_addresses(text: str, canonical: str) -> None:
     "text",
     ["", "ada", "@example.com", "ada@", "ada@localhost", "a b@example.com", "a..b@example.com", "ada@exa mple.com",
      "ada@example.com\nBcc: eve@example.com", "a@b@example.com", "ä@example.com", "a" * 65 + "@example.com",
-     "ada@" + "x." * 130 + "com", "<ada@example.com>", "ada@[127.0.0.1]", "=?utf-8?q?a?=@example.com", "a.=?q@example.com"],
+     "ada@" + "x." * 130 + "com", "<ada@example.com>", "ada@[127.0.0.1]",
+     "=?utf-8?q?a?=@example.com", "a.=?q@example.com"],
 )  # fmt: skip
 def test_no_addresses(text: str) -> None:
     assert canonical_email(text) is None

@@ -62,12 +62,12 @@ async def test_spans_are_forgotten_by_their_width(service: Any) -> None:
 
 async def test_the_service_counts_calls_and_the_last_use_of_keys(service: Any) -> None:
     application = service.application
-    await application.store_usage()
+    await application.upkeep.store_usage()
     await service.admission_token()
     assert (await service.call("GET", "/keystore/keypairs", auth="nothing")).status_code == 401
     assert (await service.call("GET", "/keystore/keypairs", key="nothing")).status_code == 401
     assert (await service.call("GET", "/nowhere")).status_code == 404
-    await application.store_usage()
+    await application.upkeep.store_usage()
 
     async def look(tx: Any) -> Any:
         provider_id = await providers.find(tx, "sandbox")
@@ -93,7 +93,7 @@ async def test_the_service_counts_calls_and_the_last_use_of_keys(service: Any) -
 
 async def test_counts_wait_for_a_database_that_cannot_answer(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     application = service.application
-    await application.store_usage()
+    await application.upkeep.store_usage()
     await service.admission_token()
 
     async def unavailable(work: Any) -> None:
@@ -101,7 +101,7 @@ async def test_counts_wait_for_a_database_that_cannot_answer(service: Any, monke
 
     with monkeypatch.context() as patched:
         patched.setattr(application.access, "write", unavailable)
-        await application.store_usage()
+        await application.upkeep.store_usage()
     await service.admission_token()
     counts = application.usage.take()
     assert [tally.calls for tally in counts.tallies.values()] == [2]

@@ -84,7 +84,7 @@ def test_nothing_secret_in_its_repr(strongroom_service: Service) -> None:
 
 
 def test_a_folder_in_use_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    from strongroom.app import InUse
+    from strongroom.server.data_locks import InUse
 
     with Service(folder=tmp_path / "data") as service:
         with pytest.raises(InUse), Service(folder=tmp_path / "data"):

@@ -13,7 +13,7 @@ _SERVICE_ERRORS = {
     "strongroom.server.secret": ("Exposed",),
     "strongroom.server.db": ("Unavailable",),
     "strongroom.server.db.migrate": ("SchemaError",),
-    "strongroom.app": ("InUse",),
+    "strongroom.server.data_locks": ("InUse",),
     "strongroom.server.db.copying": ("NotThere",),
     "strongroom.backup.archive": ("ArchiveRefused",),
     "strongroom.backup.restoring": ("RestoreRefused",),

@@ -1,66 +1,52 @@
-"""Puts the areas together: the only module that knows more than one of them."""
+"""The service as one ASGI application."""
 
 import asyncio
-import contextlib
-import fcntl
 import logging
-import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from importlib.resources import files
-from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
-from strongroom.access import providers, sandbox, subscriptions
-from strongroom.access import usage as access_usage
+from strongroom.access import sandbox
+from strongroom.app.between_areas import BetweenAreas
+from strongroom.app.credentials import Credentials
+from strongroom.app.upkeep import Upkeep
 from strongroom.crypto.names import canonical_realm
 from strongroom.keystore import maintenance as keystore_maintenance
-from strongroom.keystore import session as keystore_session
 from strongroom.keystore.api import KeystoreApi
-from strongroom.keystore.area import IssueVaultAdmissionToken, Keystore
+from strongroom.keystore.area import Keystore
 from strongroom.keystore.user_directory import KeystoreUsers
 from strongroom.portal import assembly as portal_assembly
 from strongroom.portal import maintenance as portal_maintenance
 from strongroom.portal.area import PREFIX as PORTAL
 from strongroom.portal.area import Portal
-from strongroom.server import peer
 from strongroom.server.asgi import Application as Asgi
 from strongroom.server.asgi import Receive, Scope, Send
 from strongroom.server.clock import SECOND, Clock, SystemClock
 from strongroom.server.cors import CrossOrigin
-from strongroom.server.db import Store, Unavailable
+from strongroom.server.data_locks import DataLocks
+from strongroom.server.db import Store
 from strongroom.server.db.open import open_store
-from strongroom.server.door import Authenticate, Door, Route, routes
-from strongroom.server.ids import to_text
+from strongroom.server.door import Door, Route, routes
 from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.server.passphrases import PassphraseHasher
-from strongroom.server.principals import KeystoreSession, Provider, Service, Subscription, VaultSession
 from strongroom.server.secret import ServerSecret, load_or_create, parse
 from strongroom.server.settings import Settings, is_postgres
 from strongroom.server.system import SystemApi
 from strongroom.server.usage import UsageCounter
 from strongroom.server.user_metadata import UserDirectory
-from strongroom.vault import admission_tokens as vault_admission_tokens
 from strongroom.vault import maintenance as vault_maintenance
-from strongroom.vault import session as vault_session
 from strongroom.vault.api import VaultApi
-from strongroom.vault.area import ClaimAdmissionToken, Vault
+from strongroom.vault.area import Vault
 from strongroom.vault.importing import ensure_shipped
 from strongroom.vault.user_directory import VaultUsers
 from strongroom.version import __version__
 from strongroom.wire import keystore as keystore_wire
 from strongroom.wire import system as system_wire
 from strongroom.wire import vault as vault_wire
-from strongroom.wire.endpoint import Credential, Endpoint, NoBody
-
-PRUNE_SECONDS = 600
-STORE_USAGE_SECONDS = 10
-FIRST_PRUNE_SECONDS = 30
+from strongroom.wire.endpoint import Endpoint
 
 _logger = logging.getLogger(LOGGER)
-
-
-class InUse(Exception):
-    """Another process serves this data folder: SQLite has one writer."""
 
 
 class Application:
@@ -73,12 +59,12 @@ class Application:
         """
         self.settings = settings
         self.clock = clock or SystemClock()
-        self._closing = contextlib.AsyncExitStack()
-        self._locks = _lock(settings)
+        own = [area for area in settings.areas if not is_postgres(settings.database(area))]
+        self._locks = DataLocks(settings.data, own)
         try:
             self._assemble(log_stream)
         except BaseException:
-            self._unlock()  # another attempt in this process may go better
+            self._locks.release()  # another attempt in this process may go better
             raise
 
     def _assemble(self, log_stream: TextIO | None) -> None:
@@ -87,18 +73,20 @@ class Application:
         self._tasks: list[asyncio.Task[None]] = []
         self._stores: list[Store] = []
         self.usage = UsageCounter()
-        self._counted_since = self.clock.now()
         self.access = self._open("access")
-        self._peer: peer.Peer | None = None
-        self.keystore = self._make_keystore() if "keystore" in settings.areas else None
-        self.vault = self._make_vault() if "vault" in settings.areas else None
+        self.upkeep = Upkeep(self.access, self.clock, self.usage)
+        self._between = BetweenAreas(settings.other_area_url, self.secret)
+        self.keystore = self._between.keystore = self._make_keystore() if "keystore" in settings.areas else None
+        self.vault = self._between.vault = self._make_vault() if "vault" in settings.areas else None
         self.portal = self._make_portal() if "portal" in settings.areas else None
         self._access_log = AccessLog(log_stream) if settings.access_log else None
         self._pages = None if self.portal is None else portal_assembly.Pages(self.portal, self._access_log)
+        self._add_chores()
+        credentials = Credentials(self.access, self.clock, self.secret, self.usage, self.keystore, self.vault)
         door = Door(
             self._routes(),
-            authenticate_subscription=self._subscription,
-            authenticate=self._credentials(),
+            authenticate_subscription=credentials.subscription,
+            authenticate=credentials.by_kind(),
             public_url=settings.base_url,
             body_timeout=settings.body_timeout,
             access_log=self._access_log,
@@ -125,10 +113,9 @@ class Application:
             await store.open()
         if self.vault is not None:
             await ensure_shipped(self.vault.store, self.clock.now())
-        if (self.keystore is None) is not (self.vault is None) and self.settings.other_area_url is None:
+        if not self._between.is_complete:
             _logger.warning("other_area_url is not set: what needs the other area is answered 503")
-        self._tasks.append(asyncio.create_task(self._maintain()))
-        self._tasks.append(asyncio.create_task(self._store_usage()))
+        self._tasks += self.upkeep.start()
         if warm and self.keystore is not None:
             self._tasks.append(asyncio.create_task(self.keystore.passphrases.warm()))
         if self.portal is not None:
@@ -142,9 +129,8 @@ class Application:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
-        await self.store_usage()
-        if self._peer is not None:
-            await self._peer.close()
+        await self.upkeep.store_usage()
+        await self._between.close()
         if self.keystore is not None:
             self.keystore.passphrases.close()
         if self.portal is not None:
@@ -153,34 +139,17 @@ class Application:
             await store.close()
         if self._access_log is not None:
             self._access_log.flush()
-        self._unlock()
+        self._locks.release()
 
     async def ensure_sandbox(self) -> sandbox.SandboxKeys:
         """The sandbox provider and its keys, made unless they are there."""
         now = self.clock.now()
         return await self.access.write(lambda tx: sandbox.ensure(tx, self.secret, now))
 
-    async def store_usage(self) -> None:
-        """Put what was counted since the last time into the access database; kept for later if it cannot answer."""
-        counts, since = self.usage.take(), self._counted_since
-        self._counted_since = self.clock.now()
-        if not counts:
-            return
-        try:
-            await self.access.write(lambda tx: access_usage.store(tx, counts, since))
-        except Unavailable as error:
-            _logger.warning("usage put off", extra={"cause": type(error.__cause__).__name__})
-            self.usage.put_back(counts)
-
     async def check(self) -> None:
         """`Unavailable` unless every database answers and takes writes."""
         for store in self._stores:
             await store.check()
-
-    def _unlock(self) -> None:
-        for lock in self._locks:
-            os.close(lock)
-        self._locks.clear()
 
     def _open(self, area: str) -> Store:
         folder = files(f"strongroom.{area}") / "migrations"
@@ -197,7 +166,7 @@ class Application:
             passphrases=PassphraseHasher(self.secret, settings.hashing_workers, settings.hashing_queue),
             session_lifetime=settings.keystore_session_lifetime * SECOND,
             admission_token_lifetime=settings.admission_token_lifetime * SECOND,
-            issue_vault_admission_token=self._issue_vault_admission_token(),
+            issue_vault_admission_token=self._between.issue_vault_admission_token,
         )
 
     def _make_vault(self) -> Vault:
@@ -208,7 +177,7 @@ class Application:
             secret=self.secret,
             public_url=settings.base_url,
             realm=canonical_realm(settings.base_url),
-            claim_admission_token=self._claim_admission_token(),
+            claim_admission_token=self._between.claim_admission_token,
             session_lifetime_ms=settings.vault_session_lifetime * SECOND,
             admission_token_lifetime_ms=settings.admission_token_lifetime * SECOND,
             first_use_window_ms=settings.vault_first_use_window * SECOND,
@@ -232,41 +201,15 @@ class Application:
             found["vault"] = VaultUsers(self.vault)
         return found
 
-    def _issue_vault_admission_token(self) -> IssueVaultAdmissionToken:
-        """What endpoint 9 needs of the vault."""
-
-        async def here(provider_id: bytes, user_id: bytes, fingerprint: str | None) -> str:
-            assert self.vault is not None
-            return await vault_admission_tokens.issue_external(self.vault, provider_id, user_id, fingerprint)
-
-        async def there(provider_id: bytes, user_id: bytes, fingerprint: str | None) -> str:
-            body = vault_wire.IssueExternalAdmissionToken(to_text(provider_id), to_text(user_id), fingerprint)
-            answer = await self._other_area().call(
-                vault_wire.ISSUE_EXTERNAL_ADMISSION_TOKEN, body, vault_wire.ExternalAdmissionTokenValue
+    def _add_chores(self) -> None:
+        if self.keystore is not None:
+            self.upkeep.add(partial(keystore_maintenance.prune, self.keystore))
+        if self.vault is not None:
+            self.upkeep.add(partial(vault_maintenance.prune, self.vault))
+        if self.portal is not None:
+            self.upkeep.add(
+                partial(portal_maintenance.prune, self.portal), partial(portal_assembly.remind, self.portal)
             )
-            return answer.token_value
-
-        return here if "vault" in self.settings.areas else there
-
-    def _claim_admission_token(self) -> ClaimAdmissionToken:
-        """What endpoint 10 needs of the key store."""
-
-        async def here(token_value: str, provider_id: bytes, claimant: str) -> None:
-            assert self.keystore is not None
-            await KeystoreApi(self.keystore).claim(token_value, provider_id, claimant)
-
-        async def there(token_value: str, provider_id: bytes, claimant: str) -> None:
-            body = keystore_wire.ClaimAdmissionToken(token_value, to_text(provider_id), claimant)
-            await self._other_area().call(keystore_wire.CLAIM_ADMISSION_TOKEN, body, NoBody)
-
-        return here if "keystore" in self.settings.areas else there
-
-    def _other_area(self) -> peer.Peer:
-        if self._peer is None:
-            if self.settings.other_area_url is None:
-                raise Unavailable from LookupError("other_area_url is not set")
-            self._peer = peer.Peer(self.settings.other_area_url, self.secret)
-        return self._peer
 
     def _routes(self) -> Iterable[Route]:
         tables: dict[str, Iterable[Endpoint]] = {}
@@ -286,42 +229,6 @@ class Application:
         """Where the portal explains refusals, if it is served here."""
         return f"{self.settings.base_url}{PORTAL}/docs/errors/" if "portal" in self.settings.areas else None
 
-    async def _subscription(self, key: str) -> Subscription:
-        now = self.clock.now()
-        found = await self.access.read(lambda tx: subscriptions.authenticate(tx, key, now))
-        hashed = subscriptions.key_hash(key)
-        if hashed is not None:
-            self.usage.subscription_key_used(hashed, now)
-        return found
-
-    def _credentials(self) -> dict[Credential, Authenticate]:
-        async def provider(who: Subscription | None, value: str) -> Provider:
-            assert who is not None
-            now = self.clock.now()
-            found = await self.access.read(lambda tx: providers.authenticate(tx, who.provider_id, value, now))
-            self.usage.provider_key_used(found.provider_id, found.provider_key_id, now)
-            return found
-
-        async def keystore(who: Subscription | None, value: str) -> KeystoreSession:
-            assert who is not None
-            assert self.keystore is not None
-            return await keystore_session.authenticate(self.keystore.store, who.provider_id, value, self.clock.now())
-
-        async def vault(who: Subscription | None, value: str) -> VaultSession:
-            assert who is not None
-            assert self.vault is not None
-            return await vault_session.authenticate(self.vault, who.provider_id, value)
-
-        async def service(_: Subscription | None, value: str) -> Service:
-            return peer.authenticate(self.secret, value)
-
-        return {
-            Credential.provider: provider,
-            Credential.keystore_session: keystore,
-            Credential.vault_session: vault,
-            Credential.service: service,
-        }
-
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         try:
@@ -335,59 +242,7 @@ class Application:
         await self.close()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _store_usage(self) -> None:
-        while True:
-            await asyncio.sleep(STORE_USAGE_SECONDS)
-            await self.store_usage()
-
-    async def _prune_usage(self, access: Store) -> int:
-        return await access_usage.prune(access, self.clock.now())
-
-    async def _maintain(self) -> None:
-        await asyncio.sleep(FIRST_PRUNE_SECONDS)
-        while True:
-            if self.keystore is not None:
-                await _quietly(keystore_maintenance.prune, self.keystore)
-            if self.vault is not None:
-                await _quietly(vault_maintenance.prune, self.vault)
-            if self.portal is not None:
-                await _quietly(portal_maintenance.prune, self.portal)
-                await _quietly(portal_assembly.remind, self.portal)
-            await _quietly(self._prune_usage, self.access)
-            await asyncio.sleep(PRUNE_SECONDS)
-
-
-async def _quietly(work: Callable[[Any], Awaitable[int]], area: Any) -> None:
-    try:
-        rows = await work(area)
-    except Unavailable as error:
-        _logger.warning("maintenance put off", extra={"cause": type(error.__cause__).__name__})
-    except Exception:
-        # One thing that cannot be done must not end everything else that is done from time to time.
-        _logger.exception("maintenance failed")
-    else:
-        _logger.debug("maintained", extra={"rows": rows})
-
 
 def _secret(settings: Settings) -> ServerSecret:
     current = parse(settings.secret) if settings.secret else load_or_create(settings.data / "secret")
     return ServerSecret(current, parse(settings.previous_secret) if settings.previous_secret else None)
-
-
-def _lock(settings: Settings) -> list[int]:
-    """Make the data folder and hold one lock for each area served from it; PostgreSQL needs none."""
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    own = [area for area in settings.areas if not is_postgres(settings.database(area))]
-    return [_lock_file(settings.data / f"{area}.lock") for area in own]
-
-
-def _lock_file(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise InUse(
-            "another process serves this data folder: SQLite has one writer, so one process serves an area"
-        ) from None
-    return descriptor

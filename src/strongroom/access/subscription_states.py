@@ -35,7 +35,7 @@ SELECT subscriptions.provider_id, subscriptions.id, subscriptions.name, subscrip
        subscriptions.activated_at, subscriptions.ended_at, subscriptions.product, subscriptions.approved_at,
        subscriptions.expires_at, providers.name
 FROM subscriptions JOIN providers ON providers.id = subscriptions.provider_id
-WHERE subscriptions.state = 'submitted' AND subscriptions.approved_at IS NULL
+WHERE subscriptions.state = 'submitted' AND subscriptions.approved_at IS NULL AND subscriptions.id > :after
 ORDER BY subscriptions.id LIMIT :limit
 """
 ENDING = """
@@ -79,9 +79,9 @@ async def all_in_force(
     return [(record_of(row[:-1]), row[-1]) for row in rows]
 
 
-async def waiting(tx: Transaction, limit: int) -> list[tuple[SubscriptionRecord, str]]:
-    """What waits for the operator's approval, with the name of the provider, oldest first."""
-    return [(record_of(row[:-1]), row[-1]) for row in await tx.all(WAITING, limit=limit)]
+async def waiting(tx: Transaction, limit: int, after: bytes = b"") -> list[tuple[SubscriptionRecord, str]]:
+    """What waits for the operator's approval, with the provider's name, oldest first; `after` as the last one seen."""
+    return [(record_of(row[:-1]), row[-1]) for row in await tx.all(WAITING, limit=limit, after=after)]
 
 
 async def ending(

@@ -1,12 +1,16 @@
 """The operator's pages: who gets in, and what they tell of the file of products."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from strongroom.access import providers, subscriptions
+from strongroom.portal.pages import operator
 from strongroom.portal.products import Products
+from strongroom.server.db import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Site
@@ -43,6 +47,28 @@ async def test_the_operator_may_choose_otherwise(site: "Site") -> None:
     object.__setattr__(site.portal, "settings", replace(site.portal.settings, operator_second_factor=False))
     browser = await site.sign_up(OPERATOR)
     assert (await browser.get("/operator")).status_code == 200
+
+
+async def test_what_waits_is_shown_page_by_page(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operator, "PAGE_SIZE", 2)
+    now = site.clock.now()
+
+    async def fill(tx: Transaction) -> None:
+        provider_id = await providers.create(tx, "Acme", now)
+        for number in range(5):
+            await subscriptions.create(tx, provider_id, f"app {number}", now, approved=False)
+
+    await site.portal.access.write(fill)
+    browser = await site.operator()
+    await browser.get("/operator")
+    seen = []
+    while True:
+        seen += re.findall(r"<strong>(app \d)</strong> of Acme", browser.text)
+        more = re.search(r'href="/portal(/operator\?after=[^"]+)"', browser.text)
+        if more is None:
+            break
+        await browser.get(more[1])
+    assert sorted(seen) == [f"app {number}" for number in range(5)]
 
 
 async def test_a_broken_file_of_products_is_told(site: "Site", tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ _QUESTIONS = {
 async def show(visit: Visit) -> Response:
     access = visit.portal.access
     before = from_text(visit.query("before"))
-    waiting = await access.read(lambda tx: subscription_states.waiting(tx, PAGE_SIZE))
+    # Page by page: accounts are free, and a hundred of somebody's must not hide those that came after them.
+    after = from_text(visit.query("after")) or b""
+    waiting = await access.read(lambda tx: subscription_states.waiting(tx, PAGE_SIZE, after))
     found = await access.read(lambda tx: subscription_states.all_in_force(tx, PAGE_SIZE, before))
     owners = {}
     for record, _ in waiting:
@@ -34,6 +36,7 @@ async def show(visit: Visit) -> Response:
         owners=owners,
         subscriptions=found,
         products=visit.portal.products,
+        more_wait=waiting[-1][0].id if len(waiting) == PAGE_SIZE else None,
         more=found[-1][0].id if len(found) == PAGE_SIZE else None,
     )
 

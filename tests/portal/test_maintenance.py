@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom import app
+from strongroom.app import upkeep
 from strongroom.portal import assembly
 from strongroom.portal.area import Portal
 
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_what_fails_once_is_done_the_next_time(running: "Running", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "FIRST_PRUNE_SECONDS", 0)
-    monkeypatch.setattr(app, "PRUNE_SECONDS", 0)
+    monkeypatch.setattr(upkeep, "FIRST_PRUNE_SECONDS", 0)
+    monkeypatch.setattr(upkeep, "PRUNE_SECONDS", 0)
     times = 0
     done = asyncio.Event()
 

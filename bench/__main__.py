@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench import client, endpoints, load, machine, report, startup, users, workers
-from bench.compare import ROUNDS
+from bench.compare import ROUNDS, SHORT_ROUNDS
 from bench.engines import ENGINES
 
 Rows = list[dict[str, Any]]
@@ -31,12 +31,12 @@ def _questions(
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("question", nargs="*", choices=[*_questions(1, False), []], help="all of them by default")
-    parser.add_argument("--full", action="store_true", help="one million users, 21 rounds")
-    parser.add_argument("--rounds", type=int, help=f"rounds of a second each ({ROUNDS}, with --full 21)")
+    parser.add_argument("--full", action="store_true", help=f"one million users, {3 * ROUNDS} rounds")
+    parser.add_argument("--rounds", type=int, help=f"rounds of a second each ({SHORT_ROUNDS}, with --full {3 * ROUNDS})")
     parser.add_argument("--engine", choices=ENGINES, help="endpoints: on this one alone")
     parser.add_argument("--only", default="", metavar="PART", help="endpoints: rows with this in their name")
     given = parser.parse_args()
-    rounds = given.rounds or (3 * ROUNDS if given.full else ROUNDS)
+    rounds = given.rounds or (3 * ROUNDS if given.full else SHORT_ROUNDS)
     engines = (given.engine,) if given.engine else ENGINES
     about = machine.describe() | {"load": load.tool(), "rounds": rounds}
     started, stolen = time.monotonic(), machine.stolen_seconds()

@@ -11,6 +11,8 @@ from bench.processes import Server
 from bench.requests import Plan, check, shape
 
 ROUNDS = 7
+SHORT_ROUNDS = 5
+"""So that every question in its short form has its answer within five minutes."""
 SECONDS = 1.0
 WARM_UP_SECONDS = 0.2
 _DRAIN_SECONDS = 0.1

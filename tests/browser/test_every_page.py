@@ -17,7 +17,7 @@ from tests.browser.touring import PATTERNS, TEMPLATES, Seen, Tour, pattern_of
 from strongroom import Strongroom
 from strongroom.access import usage
 from strongroom.portal.area import PREFIX
-from strongroom.server.clock import HOUR, SystemClock
+from strongroom.server.clock import DAY, HOUR, SystemClock, wire_time
 from strongroom.server.db.open import open_store
 from strongroom.server.ids import from_text
 from strongroom.server.principals import Subscription
@@ -283,7 +283,7 @@ def _keys(tour: Tour, portal: "Portal", subscription: str, key: str) -> None:
     tour.press("Make the new primary key")
     tour.look("key-regenerated", "The new key of phone app")
     tour.go(subscription)
-    for date, name in (("2001-01-31", "key-end-refused"), ("2038-01-19", "key-with-an-end")):
+    for date, name in (("2001-01-31", "key-end-refused"), (_in_ninety_days(), "key-with-an-end")):
         if name == "key-end-refused":
             page.get_by_text("Give it an end: secondary key").click()
         page.locator("#ends-secondary").fill(date)
@@ -294,6 +294,10 @@ def _keys(tour: Tour, portal: "Portal", subscription: str, key: str) -> None:
         thread.submit(asyncio.run, _count_calls(portal, subscription)).result()
     for over in ("day", "quarter"):
         tour.visit(f"{subscription}/usage?range={over}", f"usage-{over}", "Usage of phone app")
+
+
+def _in_ninety_days() -> str:
+    return wire_time(SystemClock().now() + 90 * DAY)[:10]
 
 
 async def _count_calls(portal: "Portal", subscription: str) -> None:

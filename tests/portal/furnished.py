@@ -103,6 +103,7 @@ async def _keys(made: Organisation) -> None:
     [second] = set(re.findall(f"{base}/api-keys/({UUID})/revoke", browser.text)) - {made.ids["key"]}
     await browser.post(f"{base}/api-keys/{second}/revoke", grace="none")  # there is room for another one
     await browser.get(made.subscription)
+    await browser.post(f"{made.subscription}/keys", slot="primary", grace="week")
     answer = await browser.post(f"{made.subscription}/keys", slot="secondary", grace="none")
     made.ids["shown"] = answer.headers["location"].rpartition("/")[2]
     browser.http.follow_redirects = True

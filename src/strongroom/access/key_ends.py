@@ -8,6 +8,11 @@ SET_EXPIRY = """
 UPDATE subscription_keys SET expires_at = :at
 WHERE provider_id = :provider_id AND subscription_id = :id AND slot = :slot AND replaced_at IS NULL
 """
+END_REPLACED = """
+UPDATE subscription_keys SET expires_at = :now
+WHERE provider_id = :provider_id AND subscription_id = :id AND slot = :slot
+  AND replaced_at IS NOT NULL AND (expires_at IS NULL OR expires_at > :now)
+"""
 ENDING = """
 SELECT keys.key_hash, keys.provider_id, subscriptions.id, subscriptions.name, keys.slot, keys.hint, keys.expires_at
 FROM subscription_keys AS keys
@@ -54,6 +59,11 @@ class DueKey:
 async def set_expiry(tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, at: int | None) -> bool:
     """From then on the key of this slot is refused; None for no end. False where there is no such key in force."""
     return await tx.run(SET_EXPIRY, provider_id=provider_id, id=subscription_id, slot=slot, at=at) == 1
+
+
+async def end_replaced(tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, now: int) -> bool:
+    """Refuse the keys of this slot that were replaced and still work; false where there is none."""
+    return await tx.run(END_REPLACED, provider_id=provider_id, id=subscription_id, slot=slot, now=now) > 0
 
 
 async def ending(tx: Transaction, after: int, until: int, limit: int, after_hash: bytes = _LAST) -> list[DueKey]:

@@ -26,6 +26,7 @@ NOTICES = {
     "renamed": "The name was changed.",
     "expiry_changed": "The end was changed.",
     "key_expiry_changed": "The end of the key was changed.",
+    "key_ended": "The old key was ended.",
     "shown_before": "Keys are shown once. Regenerate the one you have lost.",
     "api_key_revoked": "The provider API key was revoked.",
     "nothing_changed": "Nothing was changed: somebody else was faster, or it is not possible any more.",

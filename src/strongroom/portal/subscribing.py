@@ -148,14 +148,29 @@ async def set_key_expiry(
     return True
 
 
-def expiry(text: str, record: SubscriptionRecord, product: Product | None, now: int) -> int | None:
-    """The beginning of a day in UTC, written `2026-01-31`; empty text for as long as the product allows.
+async def end_replaced_keys(
+    tx: Transaction, provider_id: bytes, subscription_id: bytes, slot: str, actor_id: bytes, now: int
+) -> bool:
+    """End what is left of the grace of this slot's old keys; false where none still works."""
+    if not await key_ends.end_replaced(tx, provider_id, subscription_id, slot, now):
+        return False
+    await _note(tx, "key_ended", provider_id, subscription_id, actor_id, now, slot)
+    return True
+
+
+def latest_end(record: SubscriptionRecord, product: Product | None) -> int | None:
+    """The latest end that the product allows; None for any.
 
     Of a product that is offered no more nobody knows what it allowed: the end it has is then the latest one.
     """
-    latest = record.expires_at if product is None and record.product is not None else None
-    if product is not None and product.lifetime_days is not None:
-        latest = record.created_at + product.lifetime_days * DAY
+    if product is None:
+        return None if record.product is None else record.expires_at
+    return None if product.lifetime_days is None else record.created_at + product.lifetime_days * DAY
+
+
+def expiry(text: str, record: SubscriptionRecord, product: Product | None, now: int) -> int | None:
+    """The beginning of a day in UTC, written `2026-01-31`; empty text for as long as the product allows."""
+    latest = latest_end(record, product)
     at = key_expiry(text, now)
     if at is None:
         return latest

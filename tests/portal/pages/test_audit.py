@@ -57,6 +57,7 @@ ACTS = (
     act(MEMBER, f"{SUBSCRIPTION}/keys", "key_regenerated", "subscription", "primary", slot="primary"),
     act(MEMBER, f"{SUBSCRIPTION}/keys", "key_regenerated", "subscription", "week", slot="secondary", grace="week"),
     act(MEMBER, f"{SUBSCRIPTION}/key-expiry", "key_expiry_changed", "subscription", "primary", slot="primary"),
+    act(MEMBER, f"{SUBSCRIPTION}/replaced-keys", "key_ended", "subscription", "primary", slot="primary"),
     act(OWNER, f"{ORGANISATION}/settings/name", "organisation_renamed", "", "Apex", name="Apex"),
     act(OWNER, f"{ORGANISATION}/settings/close", "organisation_closed", "", "Acme", confirmation="Acme"),
     act(OWNER, f"{ORGANISATION}/settings/close", "members_let_go", "", "2 people", confirmation="Acme"),

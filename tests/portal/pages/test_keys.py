@@ -7,8 +7,9 @@ import pytest
 from tests.portal.furnished import KEY
 
 from strongroom.access import providers, subscriptions
+from strongroom.portal import subscribing
 from strongroom.portal.subscribing import GRACES
-from strongroom.server.clock import SECOND
+from strongroom.server.clock import DAY, SECOND, wire_time
 from strongroom.server.ids import from_text, to_text
 from strongroom.wire.refusal import Refused
 
@@ -101,3 +102,38 @@ async def test_a_grace_that_nobody_offers_is_refused(site: "Site") -> None:
     assert (await browser.post(f"{path}/keys", slot="primary", grace="year")).status_code == 404
     assert (await browser.post(f"{path}/keys", slot="tertiary", grace="none")).status_code == 404
     assert [await opens(site, key) for key in keys] == [True, True]
+
+
+async def test_a_replaced_key_is_ended_before_its_grace(site: "Site") -> None:
+    browser = await site.sign_up()
+    path, keys = await subscribed(browser)
+    await browser.get(path)
+    assert "End the old key now" not in browser.text
+    for slot in ("primary", "secondary"):
+        await browser.get(path)
+        await browser.send(f"{path}/keys", slot=slot, grace="week")
+    new = [KEY.findall(browser.text)[0]]
+    await browser.get(path)
+    await browser.send(f"{path}/replaced-keys")  # the form of the first slot
+    assert "End the old key now?" in browser.text
+    assert [await opens(site, key) for key in keys] == [True, True]
+    await browser.send(f"{path}/replaced-keys")
+    assert "The old key was ended" in browser.text
+    assert [await opens(site, key) for key in keys + new] == [False, True, True]
+    answer = await browser.post(f"{path}/replaced-keys", slot="primary")
+    assert "nothing_changed" in answer.headers.get("set-cookie", "") or "Nothing was changed" in answer.text
+    await browser.get(f"{path.partition('/subscriptions/')[0]}/activity")
+    assert browser.text.count("Replaced key of the subscription “app” ended") == 1
+
+
+async def test_the_latest_end_of_a_product_is_named(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = await site.sign_up()
+    path, _ = await subscribed(browser)
+    latest = subscribing.latest_end
+    monkeypatch.setattr(subscribing, "latest_end", lambda record, product: record.created_at + 30 * DAY)
+    await browser.get(path)
+    await browser.send(f"{path}/expiry", ends=wire_time(site.clock.now() + 40 * DAY)[:10])
+    assert f"no later than {wire_time(site.clock.now() + 30 * DAY)[:10]}" in browser.text
+    monkeypatch.setattr(subscribing, "latest_end", latest)
+    await browser.send(f"{path}/expiry", ends="2001-01-31")
+    assert "at most ten years" in browser.text

@@ -112,7 +112,7 @@ async def test_one_key_is_given_an_end_and_the_other_goes_on(site: Any) -> None:
     await browser.send(f"{path}/activate")
     await browser.get(path)
     await browser.send(f"{path}/key-expiry", slot="primary", key_ends=days_from(site, 2))
-    assert f"ends {days_from(site, 2)} 00:00 UTC" in browser.text
+    assert f"Ends {days_from(site, 2)} 00:00 UTC" in browser.text
     site.clock.move(2 * 86_400)
     assert await opens(site, primary) == Refusal.subscription_key_expired.code
     assert await opens(site, secondary) == "ok"

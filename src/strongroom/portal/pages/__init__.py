@@ -13,7 +13,6 @@ from strongroom.portal.pages import (
     organisation_settings,
     outbox,
     people,
-    playground,
     products,
     reset,
     second_factor,
@@ -22,6 +21,7 @@ from strongroom.portal.pages import (
     sign_up,
     static,
     subscriptions,
+    try_it,
     usage,
     users,
 )
@@ -47,6 +47,6 @@ ALL: tuple[Page, ...] = (
     *activity.PAGES,
     *operator.PAGES,
     *documentation.PAGES,
-    *playground.PAGES,
+    *try_it.PAGES,
     *static.PAGES,
 )

@@ -82,6 +82,22 @@ async def set_key_expiry(visit: Visit) -> Response:
     return visit.redirect(path_of(visit, row), "key_expiry_changed" if done else "nothing_changed")
 
 
+async def end_replaced(visit: Visit) -> Response:
+    """End the keys of one slot that were replaced: for a key that leaked, or that nothing uses any more."""
+    provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    record, slot = (await detail_of(visit)).subscription, visit.form.text("slot")
+    if slot not in subscriptions.SLOTS:
+        raise Absent
+    path = path_of(visit, record.id)
+    if not visit.is_confirmed:
+        text = f"Whatever still calls with the old {slot} key of {record.name} is refused from now on."
+        return visit.ask("End the old key now?", text, "End it now", path, slot=slot)
+    done = await visit.portal.access.write(
+        lambda tx: subscribing.end_replaced_keys(tx, provider_id, record.id, slot, who, now)
+    )
+    return visit.redirect(path, "key_ended" if done else "nothing_changed")
+
+
 async def show_api_keys(visit: Visit) -> Response:
     return await _api_keys(visit, {})
 
@@ -186,6 +202,7 @@ PAGES = (
     Page("GET", f"{_SUBSCRIPTION}/keys/{{shown}}", Needs.member, show_new_keys),
     Page("POST", f"{_SUBSCRIPTION}/keys", Needs.member, regenerate),
     Page("POST", f"{_SUBSCRIPTION}/key-expiry", Needs.member, set_key_expiry),
+    Page("POST", f"{_SUBSCRIPTION}/replaced-keys", Needs.member, end_replaced),
     Page("GET", _API_KEYS, Needs.member, show_api_keys),
     Page("POST", _API_KEYS, Needs.owner, create_api_key),
     Page("GET", f"{_API_KEYS}/new/{{shown}}", Needs.owner, show_new_api_key),

@@ -7,6 +7,7 @@ from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error, provider_of
 from strongroom.portal.products import Product
 from strongroom.portal.refusals import Absent
+from strongroom.portal.rendering import day
 from strongroom.portal.subscribing import Detail
 from strongroom.server.clock import SECOND
 from strongroom.server.ids import from_text, to_text
@@ -98,7 +99,9 @@ async def set_expiry(visit: Visit) -> Response:
     try:
         at = subscribing.expiry(visit.form.text("ends"), record, product, now)
     except subscribing.WrongExpiry:
-        return await subscription_page(visit, detail, {"ends": "Choose a day after today that the product allows."})
+        latest = subscribing.latest_end(record, product)
+        wrong = WRONG_DAY if latest is None else f"Choose a day after today, and no later than {day(latest)}."
+        return await subscription_page(visit, detail, {"ends": wrong})
     done = await visit.portal.access.write(lambda tx: subscribing.set_expiry(tx, provider_id, record.id, at, who, now))
     return visit.redirect(path_of(visit, record.id), "expiry_changed" if done else "nothing_changed")
 

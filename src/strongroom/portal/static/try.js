@@ -6,7 +6,7 @@ import {
 
 const SHOWN = 96;
 const at = (id) => document.getElementById(id);
-const place = at("playground");
+const place = at("try-it");
 let account = null;
 
 function element(name, text, className = "") {

@@ -16,7 +16,7 @@ from strongroom.portal.security_headers import CONTENT_SECURITY_POLICY
 _SCRIPT: Final = "text/javascript; charset=utf-8"
 
 
-async def try_it(visit: Visit) -> Response:
+async def show(visit: Visit) -> Response:
     api_url = visit.portal.api_url
     response = visit.page("try.html", api_url=api_url, realm=canonical_realm(api_url))
     parts = urlsplit(api_url)
@@ -55,7 +55,7 @@ async def module(visit: Visit) -> Response:
 
 
 PAGES = (
-    Page("GET", "/try", Needs.anybody, try_it),
+    Page("GET", "/try", Needs.anybody, show),
     Page("GET", "/inspect", Needs.anybody, inspector),
     Page("GET", "/static/strongroom/{name}", Needs.anybody, module),
 )

@@ -31,12 +31,13 @@ def _questions(
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("question", nargs="*", choices=[*_questions(1, False), []], help="all of them by default")
-    parser.add_argument("--full", action="store_true", help=f"one million users, {3 * ROUNDS} rounds")
-    parser.add_argument("--rounds", type=int, help=f"rounds of a second each ({SHORT_ROUNDS}, with --full {3 * ROUNDS})")
+    many = 3 * ROUNDS
+    parser.add_argument("--full", action="store_true", help=f"one million users, {many} rounds")
+    parser.add_argument("--rounds", type=int, help=f"rounds of a second each ({SHORT_ROUNDS}, with --full {many})")
     parser.add_argument("--engine", choices=ENGINES, help="endpoints: on this one alone")
     parser.add_argument("--only", default="", metavar="PART", help="endpoints: rows with this in their name")
     given = parser.parse_args()
-    rounds = given.rounds or (3 * ROUNDS if given.full else SHORT_ROUNDS)
+    rounds = given.rounds or (many if given.full else SHORT_ROUNDS)
     engines = (given.engine,) if given.engine else ENGINES
     about = machine.describe() | {"load": load.tool(), "rounds": rounds}
     started, stolen = time.monotonic(), machine.stolen_seconds()

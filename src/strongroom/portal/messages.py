@@ -191,6 +191,18 @@ def several(to: str, news: Sequence[str], url: str) -> Message:
     )
 
 
+def role_changed(to: str, what: str, organisation: str, url: str) -> Message:
+    """`what` begins a sentence that ends with the name of the organisation."""
+    return compose(
+        to,
+        "A change to your Strongroom organisation",
+        f"{what} the organisation “{organisation}”.",
+        "If this surprises you, ask your colleagues: somebody may be acting for one of you.",
+        button="To your organisations",
+        url=url,
+    )
+
+
 def organisation_closed(to: str, name: str, url: str) -> Message:
     return compose(
         to,

@@ -6,7 +6,7 @@ import pytest
 
 pytestmark = pytest.mark.anyio
 
-BOB = "bob@example.com"
+ADA, BOB = "ada@example.com", "bob@example.com"
 
 
 async def organisation(browser: Any) -> str:
@@ -128,6 +128,39 @@ async def test_an_organisation_keeps_an_owner(site: Any) -> None:
         "Ada (ada@example.com) left",
     ):
         assert act in bob.text
+
+
+async def test_whoever_the_change_is_about_is_told(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    bob = await joined(site, ada, base)
+
+    async def told(to: str) -> list[str]:
+        mails = [mail for mail in await site.mails(to) if mail["Subject"] == "A change to your Strongroom organisation"]
+        return [mail.get_body(("plain",)).get_content().splitlines()[0] for mail in mails]
+
+    for role in ("owner", "member"):
+        await ada.get(f"{base}/people")
+        await ada.send(path_of(ada, "/role"), role=role)
+    await ada.send(path_of(ada, "/hand-over"), confirmed="yes")
+    roles = ("an owner", "a member", "an owner")
+    assert await told(BOB) == [f"You are now {role} of the organisation “Acme”." for role in roles]
+    assert await told(ADA) == ["You handed over, and are now a member of the organisation “Acme”."]
+    await bob.get(f"{base}/people")
+    await bob.send(path_of(bob, "/remove"), confirmed="yes")
+    assert (await told(ADA))[1:] == ["You were removed from the organisation “Acme”."]
+
+
+async def test_of_many_changes_ten_are_told_in_an_hour(site: Any) -> None:
+    ada = await site.sign_up()
+    base = await organisation(ada)
+    await joined(site, ada, base)
+    before = len(await site.mails(BOB))
+    for number in range(15):
+        await ada.get(f"{base}/people")
+        await ada.send(path_of(ada, "/role"), role="member" if number % 2 else "owner")
+    assert "The role was changed" in ada.text
+    assert len(await site.mails(BOB)) == before + 10
 
 
 async def test_who_is_removed_is_out_at_once(site: Any) -> None:

@@ -3,10 +3,11 @@
 from starlette.responses import Response
 
 from strongroom.access import providers
-from strongroom.portal import invitations, limits, messages, organisations
+from strongroom.portal import developers, invitations, limits, messages, organisations
 from strongroom.portal.developers import called
-from strongroom.portal.emails import canonical_email
+from strongroom.portal.emails import canonical_email, mailbox
 from strongroom.portal.invitations import Invitation
+from strongroom.portal.limits import TooMany
 from strongroom.portal.organisations import LastOwner, Role
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import provider_of
@@ -53,13 +54,19 @@ async def withdraw(visit: Visit) -> Response:
 
 async def set_role(visit: Visit) -> Response:
     provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
-    developer_id, role = _id(visit, "developer"), _role(visit)
+    developer_id, role, name = _id(visit, "developer"), _role(visit), (await provider_of(visit)).name
+
+    async def work(tx: Transaction) -> bool:
+        done = await organisations.set_role(tx, provider_id, developer_id, role, actor, now)
+        if done:
+            await _tell(visit, tx, developer_id, name, f"You are now {_CALLED[role]} of")
+        return done
+
     try:
-        done = await visit.portal.store.write(
-            lambda tx: organisations.set_role(tx, provider_id, developer_id, role, actor, now)
-        )
+        done = await visit.portal.store.write(work)
     except LastOwner:
         return visit.redirect(_path(visit), "last_owner")
+    visit.portal.mail.wake()
     return visit.redirect(_path(visit), "role_changed" if done else "nothing_changed")
 
 
@@ -70,7 +77,17 @@ async def hand_over(visit: Visit) -> Response:
         name = await _called(visit, developer_id)
         text = f"{name} becomes an owner and you become a member: from then on only owners can make you one again."
         return visit.ask(f"Hand over to {name}?", text, "Hand over", _path(visit))
-    done = await visit.portal.store.write(lambda tx: organisations.hand_over(tx, provider_id, actor, developer_id, now))
+    name = (await provider_of(visit)).name
+
+    async def work(tx: Transaction) -> bool:
+        done = await organisations.hand_over(tx, provider_id, actor, developer_id, now)
+        if done:
+            await _tell(visit, tx, developer_id, name, "You are now an owner of")
+            await _tell(visit, tx, actor, name, "You handed over, and are now a member of")
+        return done
+
+    done = await visit.portal.store.write(work)
+    visit.portal.mail.wake()
     return visit.redirect(_path(visit), "handed_over" if done else "nothing_changed")
 
 
@@ -143,15 +160,36 @@ async def _called(visit: Visit, developer_id: bytes) -> str:
 
 async def _remove(visit: Visit, developer_id: bytes) -> Response:
     provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
+    name = (await provider_of(visit)).name
+
+    async def work(tx: Transaction) -> bool:
+        done = await organisations.remove(tx, provider_id, developer_id, actor, now)
+        if done:
+            await _tell(visit, tx, developer_id, name, "You left" if developer_id == actor else "You were removed from")
+        return done
+
     try:
-        done = await visit.portal.store.write(
-            lambda tx: organisations.remove(tx, provider_id, developer_id, actor, now)
-        )
+        done = await visit.portal.store.write(work)
     except LastOwner:
         return visit.redirect(_path(visit), "last_owner")
+    visit.portal.mail.wake()
     if done and developer_id == actor:
         return visit.redirect("/", "left")
     return visit.redirect(_path(visit), "member_removed" if done else "nothing_changed")
+
+
+async def _tell(visit: Visit, tx: Transaction, developer_id: bytes, organisation: str, what: str) -> None:
+    """Mail to whoever the change is about: a stolen session could otherwise take an organisation over unnoticed."""
+    developer = await developers.read(tx, developer_id)
+    if developer is None:
+        return
+    secret, key = visit.portal.secret, f"role\x00{mailbox(developer.email)}"
+    try:
+        await limits.count(tx, secret, limits.MAIL_TO, key, visit.now)
+    except TooMany:
+        return  # told ten times within the hour
+    message = messages.role_changed(developer.email, what, organisation, visit.portal.url("/"))
+    await visit.portal.mail.put(tx, message, visit.now)
 
 
 async def _page(visit: Visit, errors: dict[str, str]) -> Response:
@@ -187,6 +225,7 @@ def _role(visit: Visit) -> Role:
     raise Absent
 
 
+_CALLED = {"owner": "an owner", "member": "a member"}
 _PEOPLE = "/organisations/{organisation}/people"
 
 PAGES = (

@@ -5,6 +5,8 @@ import re
 import idna
 
 MAX_LENGTH = 254
+WRONG_EMAIL = "Enter an e-mail address, such as ada@example.com."
+"""What a form says where `canonical_email` finds none."""
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 
 

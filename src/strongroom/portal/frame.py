@@ -153,8 +153,7 @@ class Frame:
         # What keeps the account safe is left out, or a stolen session could stand in its owner's way.
         if page.needs not in (Needs.signed_in, Needs.member, Needs.owner) or page.path.startswith("/account"):
             return
-        portal, key = self._portal, visit.who.developer_id.hex()
-        await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.ACTS, key, visit.now))
+        await visit.count(limits.ACTS, visit.who.developer_id.hex())
 
     async def _has_factor_of_operators(self, visit: Visit) -> bool:
         # Turning the first factor on ends the other sessions, and signing in asks for it from then on: where the

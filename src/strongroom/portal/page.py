@@ -1,6 +1,6 @@
 """What a page is: a path, who may call it, and a handler that is given the visit."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, TypeAlias
@@ -8,9 +8,10 @@ from typing import Any, Literal, TypeAlias
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from strongroom.portal import cookies, rendering
+from strongroom.portal import cookies, limits, rendering
 from strongroom.portal.area import PREFIX, Portal
 from strongroom.portal.forms import Form, csrf_token
+from strongroom.portal.limits import Limit
 from strongroom.portal.organisations import Membership
 from strongroom.portal.sessions import Session
 from strongroom.server.client_address import network_of
@@ -67,6 +68,11 @@ class Visit:
         return self.session
 
     @property
+    def signed_in(self) -> Session | None:
+        """The session of a caller who is through with signing in, on a page that needs none."""
+        return self.session if self.session is not None and self.session.stage == "full" else None
+
+    @property
     def organisation(self) -> Membership:
         """The caller's place in the organisation of the path, on a page that needs one."""
         assert self.membership is not None
@@ -94,15 +100,25 @@ class Visit:
     def set_cookie(self, cookie: cookies.Cookie) -> None:
         self._cookies.append(cookie)
 
-    def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """A rendered template. It is also given the visit's session, its CSRF token and the notice to show once."""
+    async def count(self, limit: Limit, key: str) -> None:
+        """One more time for this key, in a transaction of its own; `TooMany` once the limit is passed."""
+        portal = self.portal
+        await portal.store.write(lambda tx: limits.count(tx, portal.secret, limit, key, self.now))
+
+    def page(
+        self, template: str, *, status: int = 200, errors: Mapping[str, str] | None = None, **values: Any
+    ) -> Response:
+        """A rendered template. It is also given the visit's session, its CSRF token and the notice to show once.
+
+        `errors` are by the names of fields, and make it a 422.
+        """
         notice = cookies.read(self.request, cookies.NOTICE, secure=self.portal.secure)
         if notice is not None:
             self.set_cookie(cookies.expired(cookies.NOTICE))
         html = rendering.render(
             template,
             csrf_token=csrf_token(self.portal.secret, self.binding),
-            session=self.session if self.session is not None and self.session.stage == "full" else None,
+            session=self.signed_in,
             membership=self.membership,
             is_operator=self.is_operator,
             notice=notice,
@@ -111,9 +127,10 @@ class Visit:
             form=self.form,
             base_url=self.portal.base_url,
             now=self.now,
-            **{"errors": {}, **values},
+            errors=errors or {},
+            **values,
         )
-        return self.dressed(HTMLResponse(html, status))
+        return self.dressed(HTMLResponse(html, 422 if errors else status))
 
     @property
     def is_confirmed(self) -> bool:

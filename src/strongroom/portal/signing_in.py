@@ -41,7 +41,7 @@ def safe_next(path: str) -> str:
 async def password_is_right(visit: Visit, developer: Developer, password: str) -> bool:
     """Asked again within a session, before something that a stolen session must not do; `TooMany`."""
     portal, key = visit.portal, developer.id.hex()
-    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.CONFIRM_PASSWORD, key, visit.now))
+    await visit.count(limits.CONFIRM_PASSWORD, key)
     if not await portal.passwords.verify(password, developer.password_hash):
         return False
     await portal.store.write(lambda tx: limits.forget(tx, portal.secret, limits.CONFIRM_PASSWORD, key))

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from strongroom.portal import developers, limits, links, messages, organisations, signing_in
 from strongroom.portal.developers import MAX_NAME, Developer
-from strongroom.portal.emails import canonical_email
+from strongroom.portal.emails import WRONG_EMAIL, canonical_email
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error
 from strongroom.portal.refusals import Absent
@@ -30,7 +30,7 @@ async def rename(visit: Visit) -> Response:
     error = name_error(name, MAX_NAME) if name else None
     if error is not None:
         errors = {"name": error}
-        return visit.page("account.html", status=422, developer=await own(visit), errors=errors)
+        return visit.page("account.html", developer=await own(visit), errors=errors)
     await visit.portal.store.write(lambda tx: developers.rename(tx, visit.who.developer_id, name))
     return visit.redirect("/account", "name_changed")
 
@@ -41,12 +41,12 @@ async def ask_for_email(visit: Visit) -> Response:
     email = canonical_email(visit.form.text("email"))
     errors = {}
     if email is None:
-        errors["email"] = "Enter an e-mail address, such as ada@example.com."
+        errors["email"] = WRONG_EMAIL
     elif not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
         errors["password"] = WRONG_PASSWORD
     if errors or email is None:
-        return visit.page("account.html", status=422, developer=developer, errors=errors)
-    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, visit.now))
+        return visit.page("account.html", developer=developer, errors=errors)
+    await visit.count(limits.MAIL_FROM, visit.network)
 
     async def work(tx: Transaction) -> None:
         await limits.count_mail(tx, portal.secret, "change_email", email, visit.network, visit.now)
@@ -138,7 +138,7 @@ async def delete(visit: Visit) -> Response:
 async def _delete_form(visit: Visit, errors: dict[str, str]) -> Response:
     developer_id = visit.who.developer_id
     alone = await visit.portal.store.read(lambda tx: organisations.owned_alone(tx, developer_id))
-    return visit.page("delete_account.html", status=422 if errors else 200, errors=errors, owned_alone=alone)
+    return visit.page("delete_account.html", errors=errors, owned_alone=alone)
 
 
 PAGES = (

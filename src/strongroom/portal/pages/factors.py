@@ -59,7 +59,7 @@ async def turn_on_totp(visit: Visit) -> Response:
 async def turn_off_totp(visit: Visit) -> Response:
     portal, developer = visit.portal, await own(visit)
     if not await _password(visit, developer):
-        return visit.page("off.html", status=422, errors={"password": WRONG_PASSWORD}, **_OFF_TOTP)
+        return visit.page("off.html", errors={"password": WRONG_PASSWORD}, **_OFF_TOTP)
 
     async def work(tx: Transaction) -> None:
         await signing_in.require_unchanged(tx, developer)
@@ -84,7 +84,7 @@ async def make_recovery_codes(visit: Visit) -> Response:
     portal, developer = visit.portal, await own(visit)
     if not await _password(visit, developer):
         errors = {"password": WRONG_PASSWORD}
-        return visit.page("new_recovery_codes.html", status=422, errors=errors, codes_left=await _codes_left(visit))
+        return visit.page("new_recovery_codes.html", errors=errors, codes_left=await _codes_left(visit))
 
     async def work(tx: Transaction) -> list[str]:
         await signing_in.require_unchanged(tx, developer)
@@ -169,7 +169,7 @@ async def remove_passkey(visit: Visit) -> Response:
         raise Absent
     if not await _password(visit, developer):
         errors = {"password": WRONG_PASSWORD}
-        return visit.page("off.html", status=422, errors=errors, **_off_passkey(visit.path("passkey")))
+        return visit.page("off.html", errors=errors, **_off_passkey(visit.path("passkey")))
 
     async def work(tx: Transaction) -> bool:
         await signing_in.require_unchanged(tx, developer)
@@ -206,7 +206,6 @@ def _totp_page(visit: Visit, developer: Developer, key: str, errors: dict[str, s
     code = segno.make(second_factor.uri(key, developer.email), error="m", micro=False)
     return visit.page(
         "totp.html",
-        status=422 if errors else 200,
         errors=errors,
         developer=developer,
         key=" ".join(key[i : i + 4] for i in range(0, len(key), 4)),

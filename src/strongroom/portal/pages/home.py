@@ -16,8 +16,7 @@ from strongroom.server.ids import from_text, to_text
 
 
 async def show(visit: Visit) -> Response:
-    session = visit.session
-    if session is None or session.stage != "full":
+    if visit.signed_in is None:
         return visit.page("welcome.html")
     own = await own_providers(visit)
     return visit.page("home.html", own=await _with_subscriptions(visit, own), invited=await _invited(visit))

@@ -186,7 +186,6 @@ async def _api_keys(visit: Visit, errors: dict[str, str]) -> Response:
     found = await visit.portal.access.read(lambda tx: providers.keys_of(tx, provider.id))
     return visit.page(
         "organisation/api_keys.html",
-        status=422 if errors else 200,
         errors=errors,
         provider=provider,
         old_after=visit.portal.settings.key_age_reminder * SECOND,

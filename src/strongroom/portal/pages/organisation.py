@@ -68,7 +68,7 @@ async def create(visit: Visit) -> Response:
             await portal.store.write(lambda tx: organisations.undo_founding(tx, provider_id, developer_id))
             error = "This name is taken."
     if error is not None:
-        return visit.page("organisation/new.html", status=422, errors={"name": error}, product=product)
+        return visit.page("organisation/new.html", errors={"name": error}, product=product)
     path = f"/organisations/{to_text(provider_id)}"
     if product is not None:  # whoever had chosen one goes on with it
         path = f"{path}/subscribe/{product.id}"

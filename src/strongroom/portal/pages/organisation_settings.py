@@ -63,7 +63,7 @@ async def _still_may(visit: Visit, tx: Transaction, provider_id: bytes, develope
 
 async def _page(visit: Visit, errors: dict[str, str]) -> Response:
     provider = await provider_of(visit)
-    return visit.page("organisation/settings.html", status=422 if errors else 200, errors=errors, provider=provider)
+    return visit.page("organisation/settings.html", errors=errors, provider=provider)
 
 
 _SETTINGS = "/organisations/{organisation}/settings"

@@ -5,7 +5,7 @@ from starlette.responses import Response
 from strongroom.access import providers
 from strongroom.portal import developers, invitations, limits, messages, organisations
 from strongroom.portal.developers import called
-from strongroom.portal.emails import canonical_email, mailbox
+from strongroom.portal.emails import WRONG_EMAIL, canonical_email, mailbox
 from strongroom.portal.invitations import Invitation
 from strongroom.portal.limits import TooMany
 from strongroom.portal.organisations import LastOwner, Role
@@ -26,11 +26,11 @@ async def invite(visit: Visit) -> Response:
     provider = await provider_of(visit)
     email, role = canonical_email(visit.form.text("email")), _role(visit)
     if email is None:
-        return await _page(visit, {"email": "Enter an e-mail address, such as ada@example.com."})
+        return await _page(visit, {"email": WRONG_EMAIL})
     members = await portal.store.read(lambda tx: organisations.members_of(tx, provider.id))
     if email in {canonical_email(member.email) for member in members}:
         return await _page(visit, {"email": "This colleague belongs to the organisation already."})
-    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, now))
+    await visit.count(limits.MAIL_FROM, visit.network)
 
     async def work(tx: Transaction) -> None:
         await organisations.require_owner(tx, provider.id, who.developer_id)
@@ -111,7 +111,7 @@ async def show_invitation(visit: Visit) -> Response:
     found, name = await _invitation(visit)
     if found is None:
         return visit.page("link_over.html", status=404, what="invitation")
-    session = visit.session if visit.session is not None and visit.session.stage == "full" else None
+    session = visit.signed_in
     return visit.page(
         "invitation.html",
         invitation=found,
@@ -197,7 +197,6 @@ async def _page(visit: Visit, errors: dict[str, str]) -> Response:
     store, now = visit.portal.store, visit.now
     return visit.page(
         "organisation/people.html",
-        status=422 if errors else 200,
         errors=errors,
         provider=provider,
         members=await store.read(lambda tx: organisations.members_of(tx, provider.id)),

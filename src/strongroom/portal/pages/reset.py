@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from strongroom.portal import developers, limits, links, messages, passwords, signing_in
-from strongroom.portal.emails import canonical_email
+from strongroom.portal.emails import WRONG_EMAIL, canonical_email
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 
@@ -21,9 +21,9 @@ async def ask(visit: Visit) -> Response:
         return visit.page("refused.html", status=503, reason="mail")
     email = canonical_email(visit.form.text("email"))
     if email is None:
-        errors = {"email": "Enter an e-mail address, such as ada@example.com."}
-        return visit.page("reset.html", status=422, errors=errors)
-    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, visit.now))
+        errors = {"email": WRONG_EMAIL}
+        return visit.page("reset.html", errors=errors)
+    await visit.count(limits.MAIL_FROM, visit.network)
 
     async def work(tx: Transaction) -> None:
         await limits.count_mail(tx, portal.secret, "reset", email, visit.network, visit.now)
@@ -59,7 +59,7 @@ async def set_new(visit: Visit) -> Response:
         return visit.page("link_over.html", status=404, what="reset")
     fault = passwords.fault(password, found.email)
     if fault is not None:
-        return visit.page("new_password.html", status=422, email=found.email, errors={"password": fault})
+        return visit.page("new_password.html", email=found.email, errors={"password": fault})
     password_hash = await portal.passwords.hash(password)
 
     async def work(tx: Transaction) -> bool:

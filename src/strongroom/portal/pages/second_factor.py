@@ -78,9 +78,7 @@ async def passkey_options(visit: Visit) -> Response:
     where = ceremonies.site(visit.portal.base_url)
     if where is None:
         raise Absent
-    await visit.portal.store.write(
-        lambda tx: limits.count(tx, visit.portal.secret, limits.CHALLENGES_FROM, visit.network, visit.now)
-    )
+    await visit.count(limits.CHALLENGES_FROM, visit.network)
     session, known = visit.session, []
     if session is not None:
         known = await visit.portal.store.read(lambda tx: passkeys.list_of(tx, session.developer_id))
@@ -97,7 +95,7 @@ async def use_passkey(visit: Visit) -> Response:
     where = ceremonies.site(portal.base_url)
     if where is None:
         raise Absent
-    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.SIGN_IN_FROM, visit.network, visit.now))
+    await visit.count(limits.SIGN_IN_FROM, visit.network)
     try:
         token = await _prove(visit, where, form.exact("credential"))
     except PasskeyRefused:
@@ -153,8 +151,7 @@ async def _form(visit: Visit, onward: str, errors: dict[str, str] | None = None)
     totp, has_passkeys = await visit.portal.store.read(look)
     return visit.page(
         "second_factor.html",
-        status=422 if errors else 200,
-        errors=errors or {},
+        errors=errors,
         next=signing_in.safe_next(onward),
         totp=totp,
         passkeys=has_passkeys and ceremonies.site(visit.portal.base_url) is not None,

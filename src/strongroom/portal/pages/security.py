@@ -1,5 +1,7 @@
 """What keeps an account safe at a glance: password, second factors, sessions, and what happened."""
 
+from typing import Any
+
 from starlette.responses import Response
 
 from strongroom.portal import ceremonies, developers, messages, passkeys, passwords, second_factor, sessions, signing_in
@@ -69,7 +71,7 @@ async def tell(visit: Visit, tx: Transaction, developer: Developer, what: str) -
 async def _page(visit: Visit, errors: dict[str, str]) -> Response:
     idle = visit.portal.settings.portal_session_idle * SECOND
 
-    async def look(tx: Transaction) -> dict[str, object]:
+    async def look(tx: Transaction) -> dict[str, Any]:
         developer = await developers.read(tx, visit.who.developer_id)
         if developer is None:
             raise Absent
@@ -84,7 +86,6 @@ async def _page(visit: Visit, errors: dict[str, str]) -> Response:
     found = await visit.portal.store.read(look)
     return visit.page(
         "security.html",
-        status=422 if errors else 200,
         errors=errors,
         passkeys_work=ceremonies.site(visit.portal.base_url) is not None,
         **found,

@@ -13,7 +13,7 @@ WRONG = {"": "The e-mail address or the password is not right."}
 
 
 async def show(visit: Visit) -> Response:
-    if visit.session is not None and visit.session.stage == "full":
+    if visit.signed_in is not None:
         return visit.redirect("/")
     return _form(visit, visit.query("next"))
 
@@ -65,8 +65,7 @@ async def sign_out(visit: Visit) -> Response:
 def _form(visit: Visit, onward: str, errors: dict[str, str] | None = None) -> Response:
     return visit.page(
         "sign_in.html",
-        status=422 if errors else 200,
-        errors=errors or {},
+        errors=errors,
         next=signing_in.safe_next(onward),
         passkeys=ceremonies.site(visit.portal.base_url) is not None,
     )

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from strongroom.portal import developers, limits, messages, passwords, sign_ups
 from strongroom.portal.developers import MAX_NAME
-from strongroom.portal.emails import canonical_email
+from strongroom.portal.emails import WRONG_EMAIL, canonical_email
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error
 from strongroom.portal.sign_ups import SignUp
@@ -27,8 +27,8 @@ async def sign_up(visit: Visit) -> Response:
     email, password = canonical_email(form.text("email")), form.exact("password")
     errors = _faults(email, form.text("name"), password)
     if errors or email is None:
-        return visit.page("sign_up.html", status=422, errors=errors)
-    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.MAIL_FROM, visit.network, visit.now))
+        return visit.page("sign_up.html", errors=errors)
+    await visit.count(limits.MAIL_FROM, visit.network)
     asked = SignUp(email, form.text("name"), await portal.passwords.hash(password))
 
     async def work(tx: Transaction) -> None:
@@ -68,10 +68,10 @@ async def confirm(visit: Visit) -> Response:
     if found is None:
         return visit.page("link_over.html", status=404, what="confirm")
     key = tokens.digest(link).hex()
-    await portal.store.write(lambda tx: limits.count(tx, portal.secret, limits.CONFIRM_PASSWORD, key, visit.now))
+    await visit.count(limits.CONFIRM_PASSWORD, key)
     if not await portal.passwords.verify(visit.form.exact("password"), found.password_hash):
         errors = {"password": "This is not the password you chose when you signed up."}
-        return visit.page("confirm.html", status=422, email=found.email, errors=errors)
+        return visit.page("confirm.html", email=found.email, errors=errors)
 
     async def work(tx: Transaction) -> str | None:
         developer_id = await sign_ups.confirm(tx, link, visit.now)
@@ -87,7 +87,7 @@ async def confirm(visit: Visit) -> Response:
 def _faults(email: str | None, name: str, password: str) -> dict[str, str]:
     faults = {}
     if email is None:
-        faults["email"] = "Enter an e-mail address, such as ada@example.com."
+        faults["email"] = WRONG_EMAIL
     wrong = name_error(name, MAX_NAME) if name else None
     if wrong is not None:
         faults["name"] = wrong

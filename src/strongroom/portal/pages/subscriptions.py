@@ -58,7 +58,7 @@ async def subscribe(visit: Visit) -> Response:
         except subscribing.TooManySubscriptions:
             errors["name"] = f"An organisation has at most {subscribing.MAX_IN_FORCE} subscriptions."
     if errors:
-        return visit.page("subscription/new.html", status=422, product=product, provider=provider, errors=errors)
+        return visit.page("subscription/new.html", product=product, provider=provider, errors=errors)
     values = {"primary": new.primary, "secondary": new.secondary}
     row = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, new.id, values, now))
     return visit.redirect(f"{path_of(visit, new.id)}/keys/{to_text(row)}")
@@ -125,7 +125,6 @@ async def subscription_page(visit: Visit, detail: Detail, errors: dict[str, str]
     used = await portal.access.read_many(lambda tx: quotas.read(tx, record.provider_id, record.id, product, visit.now))
     return visit.page(
         "subscription/detail.html",
-        status=422 if errors else 200,
         errors=errors,
         provider=await provider_of(visit),
         detail=detail,

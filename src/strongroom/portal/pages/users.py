@@ -63,8 +63,7 @@ async def _page(visit: Visit, found: UserMetadata | None, errors: dict[str, str]
         areas.append((area, await directory.totals(provider.id), some, more))
     return visit.page(
         "organisation/users.html",
-        status=422 if errors else 200,
-        errors=errors or {},
+        errors=errors,
         provider=provider,
         areas=areas,
         found=found,

@@ -1,4 +1,4 @@
-"""What the audit of an organisation says, as sentences that name which key, subscription, colleague or user it was."""
+"""What the audit says, as sentences that name which key, subscription, colleague or user it was."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from strongroom.access import providers, subscriptions
 from strongroom.portal import developers, invitations
 from strongroom.portal.developers import called
-from strongroom.server.audit import AuditEvent
+from strongroom.server.audit import Action, AuditEvent
 from strongroom.server.db import Transaction
 from strongroom.server.ids import to_text
 
@@ -15,38 +15,48 @@ Kind: TypeAlias = Literal["", "subscription", "api_key", "person", "invitation",
 """What the object of an act is, so where its name is found."""
 
 # With `{}` where the object stands.
-SENTENCES: Mapping[str, tuple[str, Kind]] = {
-    "organisation_created": ("Organisation created", ""),
-    "organisation_renamed": ("Organisation renamed", ""),
-    "organisation_closed": ("Organisation closed", ""),
-    "members_let_go": ("Everybody let go, because the organisation was closed", ""),
-    "login_policy_set": ("Login policy set", ""),
-    "subscription_created": ("Subscription {} created", "subscription"),
-    "subscription_approved": ("Subscription {} approved", "subscription"),
-    "subscription_rejected": ("Subscription {} rejected", "subscription"),
-    "subscription_activated": ("Subscription {} activated", "subscription"),
-    "subscription_renamed": ("Subscription {} renamed", "subscription"),
-    "subscription_suspended": ("Subscription {} suspended", "subscription"),
-    "subscription_resumed": ("Subscription {} resumed", "subscription"),
-    "subscription_cancelled": ("Subscription {} cancelled", "subscription"),
-    "expiry_changed": ("End of the subscription {} changed", "subscription"),
-    "key_regenerated": ("Key of the subscription {} regenerated", "subscription"),
-    "key_expiry_changed": ("End of a key of the subscription {} changed", "subscription"),
-    "key_ended": ("Replaced key of the subscription {} ended", "subscription"),
-    "api_key_created": ("Provider API key {} created", "api_key"),
-    "api_key_revoked": ("Provider API key {} revoked", "api_key"),
-    "member_invited": ("{} invited", "invitation"),
-    "invitation_withdrawn": ("Invitation of {} withdrawn", "invitation"),
-    "member_joined": ("{} joined", "person"),
-    "role_changed": ("Role of {} changed", "person"),
-    "member_left": ("{} left", "person"),
-    "member_removed": ("{} removed", "person"),
-    "user_suspend_asked": ("User {}: suspension asked for", "user"),
-    "user_suspended": ("User {} suspended", "user"),
-    "user_suspend_not_possible": ("User {} not suspended: it was not possible", "user"),
-    "user_resume_asked": ("User {}: end of the suspension asked for", "user"),
-    "user_resumed": ("User {} resumed", "user"),
-    "user_resume_not_possible": ("User {} not resumed: it was not possible", "user"),
+SENTENCES: Mapping[Action, tuple[str, Kind]] = {
+    Action.organisation_created: ("Organisation created", ""),
+    Action.organisation_renamed: ("Organisation renamed", ""),
+    Action.organisation_closed: ("Organisation closed", ""),
+    Action.members_let_go: ("Everybody let go, because the organisation was closed", ""),
+    Action.login_policy_set: ("Login policy set", ""),
+    Action.subscription_created: ("Subscription {} created", "subscription"),
+    Action.subscription_approved: ("Subscription {} approved", "subscription"),
+    Action.subscription_rejected: ("Subscription {} rejected", "subscription"),
+    Action.subscription_activated: ("Subscription {} activated", "subscription"),
+    Action.subscription_renamed: ("Subscription {} renamed", "subscription"),
+    Action.subscription_suspended: ("Subscription {} suspended", "subscription"),
+    Action.subscription_resumed: ("Subscription {} resumed", "subscription"),
+    Action.subscription_cancelled: ("Subscription {} cancelled", "subscription"),
+    Action.expiry_changed: ("End of the subscription {} changed", "subscription"),
+    Action.key_regenerated: ("Key of the subscription {} regenerated", "subscription"),
+    Action.key_expiry_changed: ("End of a key of the subscription {} changed", "subscription"),
+    Action.key_ended: ("Replaced key of the subscription {} ended", "subscription"),
+    Action.api_key_created: ("Provider API key {} created", "api_key"),
+    Action.api_key_revoked: ("Provider API key {} revoked", "api_key"),
+    Action.member_invited: ("{} invited", "invitation"),
+    Action.invitation_withdrawn: ("Invitation of {} withdrawn", "invitation"),
+    Action.member_joined: ("{} joined", "person"),
+    Action.role_changed: ("Role of {} changed", "person"),
+    Action.member_left: ("{} left", "person"),
+    Action.member_removed: ("{} removed", "person"),
+    Action.user_suspend_asked: ("User {}: suspension asked for", "user"),
+    Action.user_suspended: ("User {} suspended", "user"),
+    Action.user_suspend_not_possible: ("User {} not suspended: it was not possible", "user"),
+    Action.user_resume_asked: ("User {}: end of the suspension asked for", "user"),
+    Action.user_resumed: ("User {} resumed", "user"),
+    Action.user_resume_not_possible: ("User {} not resumed: it was not possible", "user"),
+    Action.signed_up: ("Account confirmed", ""),
+    Action.password_changed: ("Password changed", ""),
+    Action.email_changed: ("E-mail address changed", ""),
+    Action.account_deleted: ("Account deleted", ""),
+    Action.totp_on: ("Authenticator codes turned on", ""),
+    Action.totp_off: ("Authenticator codes turned off", ""),
+    Action.passkey_added: ("Passkey added", ""),
+    Action.passkey_removed: ("Passkey removed", ""),
+    Action.recovery_codes_made: ("Recovery codes made", ""),
+    Action.recovery_code_used: ("Recovery code used to sign in", ""),
 }
 GONE: Mapping[Kind, str] = {
     "subscription": "that is gone",
@@ -54,6 +64,14 @@ GONE: Mapping[Kind, str] = {
     "person": "Somebody whose account is gone",
     "invitation": "Somebody",
 }
+
+
+def told(event: AuditEvent) -> tuple[str, Kind]:
+    """The sentence for an act; one that another version noted, and this one does not know, is told by its name."""
+    try:
+        return SENTENCES[Action(event.action)]
+    except ValueError:
+        return event.action.replace("_", " ").capitalize(), ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +84,8 @@ class Names:
         return self.by_id.get(developer_id, GONE["person"])
 
     def sentence(self, event: AuditEvent) -> str:
-        """What was done to which object; an act without a sentence of ours is told by its word."""
-        text, kind = SENTENCES.get(event.action, (event.action.replace("_", " ").capitalize(), ""))
+        """What was done to which object."""
+        text, kind = told(event)
         if "{}" not in text:
             return text
         if kind == "user":

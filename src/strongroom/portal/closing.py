@@ -5,6 +5,7 @@ from strongroom.access.providers import ProviderRecord
 from strongroom.portal import messages, organisations
 from strongroom.portal.area import Portal
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.clock import DAY
 from strongroom.server.db import Transaction
 
@@ -23,7 +24,7 @@ async def close(portal: Portal, provider: ProviderRecord, actor_id: bytes) -> bo
     async def work(tx: Transaction) -> bool:
         if not await closing.close(tx, provider.id, now):
             return False
-        await audit.record(tx, provider.id, "organisation_closed", now, actor_id=actor_id, detail=provider.name)
+        await audit.record(tx, provider.id, Action.organisation_closed, now, actor_id=actor_id, detail=provider.name)
         return True
 
     done = await portal.access.write(work)
@@ -42,7 +43,7 @@ async def rename(tx: Transaction, provider: ProviderRecord, name: str, actor_id:
     """Another name, if nobody has it (`NameTaken`); false where it was closed, or has this name already."""
     if not await providers.rename(tx, provider.id, name):
         return False
-    await audit.record(tx, provider.id, "organisation_renamed", now, actor_id=actor_id, detail=name)
+    await audit.record(tx, provider.id, Action.organisation_renamed, now, actor_id=actor_id, detail=name)
     return True
 
 
@@ -60,7 +61,7 @@ async def _let_go(portal: Portal, provider_id: bytes, name: str, actor_id: bytes
             await portal.mail.put(tx, messages.organisation_closed(member.email, name, url), now)
         if members:
             await audit.record(
-                tx, provider_id, "members_let_go", now, actor_id=actor_id, detail=f"{len(members)} people"
+                tx, provider_id, Action.members_let_go, now, actor_id=actor_id, detail=f"{len(members)} people"
             )
         return bool(members)
 

@@ -9,6 +9,7 @@ from strongroom.access.subscriptions import SubscriptionRecord
 from strongroom.portal import messages, organisations
 from strongroom.portal.mail import MailQueue
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.db import Transaction
 from strongroom.server.ids import to_text
 
@@ -20,7 +21,7 @@ MAX_REASON = 160
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    action: str
+    action: Action
     """What the audit calls it."""
     outcome: str
     """Completes a sentence that begins with the name of the subscription."""
@@ -46,12 +47,12 @@ async def _resume(tx: Transaction, record: SubscriptionRecord, now: int) -> bool
 
 
 DECISIONS: Mapping[str, Decision] = {
-    "approve": Decision("subscription_approved", "was approved. It can be activated now.", _approve),
-    "reject": Decision("subscription_rejected", "was not approved, and has ended.", _reject),
+    "approve": Decision(Action.subscription_approved, "was approved. It can be activated now.", _approve),
+    "reject": Decision(Action.subscription_rejected, "was not approved, and has ended.", _reject),
     "suspend": Decision(
-        "subscription_suspended", "was suspended by the operator. Its keys are refused for now.", _suspend
+        Action.subscription_suspended, "was suspended by the operator. Its keys are refused for now.", _suspend
     ),
-    "resume": Decision("subscription_resumed", "was resumed. Its keys work again.", _resume),
+    "resume": Decision(Action.subscription_resumed, "was resumed. Its keys work again.", _resume),
 }
 ACTIONS = frozenset(decision.action for decision in DECISIONS.values())
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.db import Transaction
 from strongroom.server.ids import new_row_id
 
@@ -73,7 +74,7 @@ async def create(tx: Transaction, email: str, name: str, password_hash: str, now
     if not await tx.run(TAKE_EMAIL, email=email, developer_id=developer_id):
         return None
     await tx.put(INSERT, id=developer_id, email=email, name=name, password_hash=password_hash, now=now)
-    await audit.record(tx, developer_id, "signed_up", now, actor_id=developer_id)
+    await audit.record(tx, developer_id, Action.signed_up, now, actor_id=developer_id)
     return developer_id
 
 
@@ -100,7 +101,7 @@ async def rename(tx: Transaction, developer_id: bytes, name: str) -> None:
 async def set_password(tx: Transaction, developer_id: bytes, password_hash: str, now: int) -> None:
     """The caller ends the sessions that the old password opened."""
     await tx.put(SET_PASSWORD, id=developer_id, password_hash=password_hash, now=now)
-    await audit.record(tx, developer_id, "password_changed", now, actor_id=developer_id)
+    await audit.record(tx, developer_id, Action.password_changed, now, actor_id=developer_id)
 
 
 async def replace_hash(tx: Transaction, developer_id: bytes, before: str, password_hash: str) -> None:
@@ -114,7 +115,7 @@ async def set_email(tx: Transaction, developer_id: bytes, email: str, now: int) 
         return False
     await tx.put(LEAVE_EMAIL, developer_id=developer_id, email=email)
     await tx.put(SET_EMAIL, id=developer_id, email=email)
-    await audit.record(tx, developer_id, "email_changed", now, actor_id=developer_id)
+    await audit.record(tx, developer_id, Action.email_changed, now, actor_id=developer_id)
     return True
 
 
@@ -122,4 +123,4 @@ async def delete(tx: Transaction, developer_id: bytes, now: int) -> None:
     """The developer, every session, passkey, code, link and membership. What the audit says of the past stays."""
     for statement in DELETIONS:
         await tx.put(statement, id=developer_id)
-    await audit.record(tx, developer_id, "account_deleted", now, actor_id=developer_id)
+    await audit.record(tx, developer_id, Action.account_deleted, now, actor_id=developer_id)

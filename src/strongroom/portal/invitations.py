@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from strongroom.portal.organisations import Role
 from strongroom.server import audit, tokens
+from strongroom.server.audit import Action
 from strongroom.server.clock import DAY
 from strongroom.server.db import Transaction
 from strongroom.server.ids import new_row_id
@@ -63,7 +64,7 @@ async def issue(tx: Transaction, provider_id: bytes, email: str, role: Role, inv
         expires_at=now + LIFETIME,
     )
     await audit.record(
-        tx, provider_id, "member_invited", now, actor_id=invited_by, object_id=row, detail=f"{email} as {role}"
+        tx, provider_id, Action.member_invited, now, actor_id=invited_by, object_id=row, detail=f"{email} as {role}"
     )
     return link
 
@@ -98,7 +99,7 @@ async def list_of(tx: Transaction, provider_id: bytes, now: int) -> list[Invitat
 async def withdraw(tx: Transaction, provider_id: bytes, invitation_id: bytes, actor_id: bytes, now: int) -> bool:
     if not await tx.run(WITHDRAW, provider_id=provider_id, id=invitation_id):
         return False
-    await audit.record(tx, provider_id, "invitation_withdrawn", now, actor_id=actor_id, object_id=invitation_id)
+    await audit.record(tx, provider_id, Action.invitation_withdrawn, now, actor_id=actor_id, object_id=invitation_id)
     return True
 
 

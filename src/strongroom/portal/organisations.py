@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 from strongroom.portal.refusals import Forbidden
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.db import Transaction
 
 Role: TypeAlias = Literal["owner", "member"]
@@ -91,7 +92,7 @@ async def join(tx: Transaction, provider_id: bytes, developer_id: bytes, role: R
     """False where the developer belongs to the organisation already; the role is then as it was."""
     joined = await tx.run(ADD_IF_ABSENT, provider_id=provider_id, developer_id=developer_id, role=role, now=now) == 1
     if joined:
-        await _note(tx, provider_id, "member_joined", now, developer_id, developer_id, role)
+        await _note(tx, provider_id, Action.member_joined, now, developer_id, developer_id, role)
     return joined
 
 
@@ -105,7 +106,7 @@ async def set_role(
     await _keep_an_owner(tx, provider_id)
     if role != "owner":
         await tx.put(END_INVITATIONS, provider_id=provider_id, developer_id=developer_id)
-    await _note(tx, provider_id, "role_changed", now, actor_id, developer_id, role)
+    await _note(tx, provider_id, Action.role_changed, now, actor_id, developer_id, role)
     return True
 
 
@@ -127,7 +128,7 @@ async def remove(tx: Transaction, provider_id: bytes, developer_id: bytes, actor
         return False
     await _keep_an_owner(tx, provider_id)
     await tx.put(END_INVITATIONS, provider_id=provider_id, developer_id=developer_id)
-    action = "member_left" if actor_id == developer_id else "member_removed"
+    action = Action.member_left if actor_id == developer_id else Action.member_removed
     await _note(tx, provider_id, action, now, actor_id, developer_id)
     return True
 
@@ -174,7 +175,7 @@ async def leave_all(tx: Transaction, developer_id: bytes, now: int) -> None:
         await tx.put(REMOVE, provider_id=membership.provider_id, developer_id=developer_id)
         await tx.put(END_INVITATIONS, provider_id=membership.provider_id, developer_id=developer_id)
         detail = "with the account"
-        await _note(tx, membership.provider_id, "member_left", now, developer_id, developer_id, detail)
+        await _note(tx, membership.provider_id, Action.member_left, now, developer_id, developer_id, detail)
 
 
 async def owned_alone(tx: Transaction, developer_id: bytes) -> list[bytes]:
@@ -190,6 +191,12 @@ async def _keep_an_owner(tx: Transaction, provider_id: bytes) -> None:
 
 
 async def _note(
-    tx: Transaction, provider_id: bytes, action: str, now: int, actor_id: bytes, developer_id: bytes, detail: str = ""
+    tx: Transaction,
+    provider_id: bytes,
+    action: Action,
+    now: int,
+    actor_id: bytes,
+    developer_id: bytes,
+    detail: str = "",
 ) -> None:
     await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=developer_id, detail=detail)

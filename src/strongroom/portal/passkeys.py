@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.db import Transaction
 from strongroom.server.ids import new_row_id
 
@@ -68,7 +69,7 @@ async def add(
     )
     if not added:
         return False
-    await audit.record(tx, developer_id, "passkey_added", now, actor_id=developer_id, object_id=row)
+    await audit.record(tx, developer_id, Action.passkey_added, now, actor_id=developer_id, object_id=row)
     return True
 
 
@@ -90,5 +91,5 @@ async def remove(tx: Transaction, developer_id: bytes, passkey_id: bytes, now: i
     """False where the developer has no such passkey."""
     if not await tx.run(REMOVE, developer_id=developer_id, id=passkey_id):
         return False
-    await audit.record(tx, developer_id, "passkey_removed", now, actor_id=developer_id, object_id=passkey_id)
+    await audit.record(tx, developer_id, Action.passkey_removed, now, actor_id=developer_id, object_id=passkey_id)
     return True

@@ -9,6 +9,7 @@ import pyotp
 
 from strongroom.portal.sealing import seal, unseal
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.db import Transaction
 from strongroom.server.secret import ServerSecret
 
@@ -65,13 +66,13 @@ def unseal_key(secret: ServerSecret, developer_id: bytes, sealed: bytes) -> str:
 async def turn_on(tx: Transaction, developer_id: bytes, sealed_key: bytes, step: int, now: int) -> None:
     """From the next sign-in on a code is asked for; `step` is that of the code which proved the device."""
     await tx.put(TURN_ON, id=developer_id, totp_key=sealed_key, step=step, now=now)
-    await audit.record(tx, developer_id, "totp_on", now, actor_id=developer_id)
+    await audit.record(tx, developer_id, Action.totp_on, now, actor_id=developer_id)
 
 
 async def turn_off(tx: Transaction, developer_id: bytes, now: int) -> bool:
     if not await tx.run(TURN_OFF, id=developer_id):
         return False
-    await audit.record(tx, developer_id, "totp_off", now, actor_id=developer_id)
+    await audit.record(tx, developer_id, Action.totp_off, now, actor_id=developer_id)
     return True
 
 
@@ -87,7 +88,7 @@ async def new_recovery_codes(tx: Transaction, secret: ServerSecret, developer_id
     key = secret.current_key("portal-recovery")
     for code in codes:
         await tx.put(INSERT_CODE, developer_id=developer_id, code_hash=_code_hash(key, developer_id, code))
-    await audit.record(tx, developer_id, "recovery_codes_made", now, actor_id=developer_id)
+    await audit.record(tx, developer_id, Action.recovery_codes_made, now, actor_id=developer_id)
     return [f"{code[:5]}-{code[5:]}" for code in codes]
 
 
@@ -100,7 +101,7 @@ async def use_recovery_code(tx: Transaction, secret: ServerSecret, developer_id:
     plain = code.lower().replace("-", "").replace(" ", "")
     for key in secret.keys("portal-recovery"):
         if await tx.run(USE_CODE, developer_id=developer_id, code_hash=_code_hash(key, developer_id, plain), now=now):
-            await audit.record(tx, developer_id, "recovery_code_used", now, actor_id=developer_id)
+            await audit.record(tx, developer_id, Action.recovery_code_used, now, actor_id=developer_id)
             return True
     return False
 

@@ -8,6 +8,7 @@ from strongroom.access.subscriptions import NewSubscription, SubscriptionKeyReco
 from strongroom.portal.products import Product
 from strongroom.portal.refusals import Absent
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.clock import DAY, HOUR
 from strongroom.server.db import Transaction
 
@@ -61,7 +62,7 @@ async def subscribe(
         keys_expire_at=keys_expire_at,
     )
     detail = f"{name}: {product.id}{', terms accepted' if product.terms else ''}"
-    await _note(tx, "subscription_created", provider_id, new.id, actor_id, now, detail)
+    await _note(tx, Action.subscription_created, provider_id, new.id, actor_id, now, detail)
     return new
 
 
@@ -83,14 +84,14 @@ async def activate(tx: Transaction, provider_id: bytes, subscription_id: bytes, 
         return False
     if not await subscriptions.activate(tx, provider_id, subscription_id, now):
         return False
-    await _note(tx, "subscription_activated", provider_id, subscription_id, actor_id, now)
+    await _note(tx, Action.subscription_activated, provider_id, subscription_id, actor_id, now)
     return True
 
 
 async def cancel(tx: Transaction, provider_id: bytes, subscription_id: bytes, actor_id: bytes, now: int) -> bool:
     if not await subscriptions.cancel(tx, provider_id, subscription_id, now):
         return False
-    await _note(tx, "subscription_cancelled", provider_id, subscription_id, actor_id, now)
+    await _note(tx, Action.subscription_cancelled, provider_id, subscription_id, actor_id, now)
     return True
 
 
@@ -99,7 +100,7 @@ async def rename(
 ) -> bool:
     if not await subscription_states.rename(tx, provider_id, subscription_id, name):
         return False
-    await _note(tx, "subscription_renamed", provider_id, subscription_id, actor_id, now, name)
+    await _note(tx, Action.subscription_renamed, provider_id, subscription_id, actor_id, now, name)
     return True
 
 
@@ -122,7 +123,7 @@ async def regenerate(
         return None
     key = await subscriptions.regenerate(tx, provider_id, subscription_id, slot, now, GRACES[grace], expires_at)
     detail = f"{slot}, the old key goes on for: {grace}, {_end(expires_at)}"
-    await _note(tx, "key_regenerated", provider_id, subscription_id, actor_id, now, detail)
+    await _note(tx, Action.key_regenerated, provider_id, subscription_id, actor_id, now, detail)
     return key
 
 
@@ -131,7 +132,7 @@ async def set_expiry(
 ) -> bool:
     if not await subscription_states.set_expiry(tx, provider_id, subscription_id, at):
         return False
-    await _note(tx, "expiry_changed", provider_id, subscription_id, actor_id, now, _end(at))
+    await _note(tx, Action.expiry_changed, provider_id, subscription_id, actor_id, now, _end(at))
     return True
 
 
@@ -144,7 +145,7 @@ async def set_key_expiry(
         return False
     if not await key_ends.set_expiry(tx, provider_id, subscription_id, slot, at):
         return False
-    await _note(tx, "key_expiry_changed", provider_id, subscription_id, actor_id, now, f"{slot}, {_end(at)}")
+    await _note(tx, Action.key_expiry_changed, provider_id, subscription_id, actor_id, now, f"{slot}, {_end(at)}")
     return True
 
 
@@ -154,7 +155,7 @@ async def end_replaced_keys(
     """End what is left of the grace of this slot's old keys; false where none still works."""
     if not await key_ends.end_replaced(tx, provider_id, subscription_id, slot, now):
         return False
-    await _note(tx, "key_ended", provider_id, subscription_id, actor_id, now, slot)
+    await _note(tx, Action.key_ended, provider_id, subscription_id, actor_id, now, slot)
     return True
 
 
@@ -198,6 +199,6 @@ def _end(at: int | None) -> str:
 
 
 async def _note(
-    tx: Transaction, action: str, provider_id: bytes, object_id: bytes, actor_id: bytes, now: int, detail: str = ""
+    tx: Transaction, action: Action, provider_id: bytes, object_id: bytes, actor_id: bytes, now: int, detail: str = ""
 ) -> None:
     await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=object_id, detail=detail)

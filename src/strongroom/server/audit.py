@@ -4,6 +4,7 @@ An area that audits has a table `audit_events` among its migrations, of the shap
 """
 
 from dataclasses import dataclass
+from enum import StrEnum, auto
 
 from strongroom.server.db import Transaction
 from strongroom.server.ids import new_row_id
@@ -20,6 +21,52 @@ MAX_DETAIL = 200
 _LAST = b"\xff" * 16
 
 
+class Action(StrEnum):
+    """Every act that is noted. The names stand in databases: none is ever changed, or used again for another act."""
+
+    organisation_created = auto()
+    organisation_renamed = auto()
+    organisation_closed = auto()
+    members_let_go = auto()
+    login_policy_set = auto()
+    subscription_created = auto()
+    subscription_approved = auto()
+    subscription_rejected = auto()
+    subscription_activated = auto()
+    subscription_renamed = auto()
+    subscription_suspended = auto()
+    subscription_resumed = auto()
+    subscription_cancelled = auto()
+    expiry_changed = auto()
+    key_regenerated = auto()
+    key_expiry_changed = auto()
+    key_ended = auto()
+    api_key_created = auto()
+    api_key_revoked = auto()
+    member_invited = auto()
+    invitation_withdrawn = auto()
+    member_joined = auto()
+    role_changed = auto()
+    member_left = auto()
+    member_removed = auto()
+    user_suspend_asked = auto()
+    user_suspended = auto()
+    user_suspend_not_possible = auto()
+    user_resume_asked = auto()
+    user_resumed = auto()
+    user_resume_not_possible = auto()
+    signed_up = auto()
+    password_changed = auto()
+    email_changed = auto()
+    account_deleted = auto()
+    totp_on = auto()
+    totp_off = auto()
+    passkey_added = auto()
+    passkey_removed = auto()
+    recovery_codes_made = auto()
+    recovery_code_used = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
     id: bytes
@@ -27,6 +74,7 @@ class AuditEvent:
     actor_id: bytes | None
     """The developer who acted; None for the operator's command line and for the service itself."""
     action: str
+    """An `Action`, of this version or an earlier one."""
     object_id: bytes | None
     detail: str
 
@@ -34,7 +82,7 @@ class AuditEvent:
 async def record(
     tx: Transaction,
     subject_id: bytes,
-    action: str,
+    action: Action,
     now: int,
     *,
     actor_id: bytes | None = None,
@@ -43,8 +91,8 @@ async def record(
 ) -> None:
     """Note an act in its own transaction: what cannot be noted does not happen.
 
-    `subject_id` is the provider or developer it belongs to; `action` a word such as `password_changed`; `detail` a few
-    plain words, cut at 200 characters. Never a secret, and never a user's name.
+    `subject_id` is the provider or developer it belongs to; `detail` a few plain words, cut at 200 characters. Never a
+    secret, and never a user's name.
     """
     await tx.put(
         RECORD,
@@ -52,7 +100,7 @@ async def record(
         id=new_row_id(now),
         now=now,
         actor_id=actor_id,
-        action=action,
+        action=str(action),  # a plain one, for every driver
         object_id=object_id,
         detail=detail[:MAX_DETAIL],
     )

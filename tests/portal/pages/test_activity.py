@@ -2,11 +2,13 @@
 
 import html
 import re
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from strongroom.portal.activity import SENTENCES
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.ids import from_text
 
 pytestmark = pytest.mark.anyio
@@ -94,5 +96,11 @@ async def test_an_act_of_an_unknown_word_is_told_by_it(site: Any) -> None:
     provider_id = from_text(base.rpartition("/")[2])
     assert provider_id is not None
     now = site.clock.now()
-    await site.portal.access.write(lambda tx: audit.record(tx, provider_id, "something_new", now, detail="a detail"))
+    new = cast("Action", "something_new")
+    await site.portal.access.write(lambda tx: audit.record(tx, provider_id, new, now, detail="a detail"))
     assert ("The operator", "Something new", "a detail") in [line[1:] for line in await lines(ada, base)]
+
+
+def test_every_act_has_a_sentence_of_its_own() -> None:
+    assert SENTENCES.keys() == set(Action)
+    assert len({sentence for sentence, _ in SENTENCES.values()}) == len(Action)

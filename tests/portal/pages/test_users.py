@@ -108,7 +108,7 @@ async def test_what_was_asked_is_noted_whatever_fails_afterwards(
     browser, base = await members_page(site)
     record = audit.record
 
-    async def fail_at_the_outcome(tx: Any, subject: bytes, action: str, now: int, **rest: Any) -> None:
+    async def fail_at_the_outcome(tx: Any, subject: bytes, action: audit.Action, now: int, **rest: Any) -> None:
         if action == failing:
             raise Unavailable from OSError("the disk is full")
         await record(tx, subject, action, now, **rest)

@@ -7,6 +7,7 @@ from strongroom.cli.admin.common import name_argument, provider_id, show, time_t
 from strongroom.cli.admin.stores import data_option, in_store, make_folder
 from strongroom.cli.output import Failed, json_option, print_json, print_table
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.db import Store, Transaction
 from strongroom.server.ids import to_text
 
@@ -91,7 +92,7 @@ def set_login_policy(name: str, login_policy: str, data: str | None, as_json: bo
         async def change(tx: Transaction) -> bytes:
             found = await provider_id(tx, name)
             await providers.set_login_policy(tx, found, login_policy)
-            await audit.record(tx, found, "login_policy_set", now, detail=login_policy)
+            await audit.record(tx, found, Action.login_policy_set, now, detail=login_policy)
             return found
 
         return await store.write(change)

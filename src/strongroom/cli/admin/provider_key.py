@@ -7,6 +7,7 @@ from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provid
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
 from strongroom.server import audit, tokens
+from strongroom.server.audit import Action
 from strongroom.server.db import Store, Transaction
 from strongroom.server.ids import to_text
 from strongroom.server.settings import seconds
@@ -29,7 +30,7 @@ def create(provider: str, name: str, data: str | None, as_json: bool) -> None:
         async def make(tx: Transaction) -> str:
             owner = await provider_id(tx, provider)
             made = await providers.create_key(tx, owner, name, now)
-            await audit.record(tx, owner, "api_key_created", now, detail=f"{name} ({tokens.hint(made)})")
+            await audit.record(tx, owner, Action.api_key_created, now, detail=f"{name} ({tokens.hint(made)})")
             return made
 
         return await store.write(make)
@@ -92,7 +93,7 @@ def revoke(provider: str, key_id: bytes, grace: str, data: str | None, as_json: 
             owner = await provider_id(tx, provider)
             if not await providers.revoke_key(tx, owner, key_id, now + span):
                 raise Failed("the provider has no such key in force")
-            await audit.record(tx, owner, "api_key_revoked", now, object_id=key_id)
+            await audit.record(tx, owner, Action.api_key_revoked, now, object_id=key_id)
             return now + span
 
         return await store.write(end)

@@ -11,6 +11,7 @@ from strongroom.cli.admin.deciding import COMMANDS
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.db import Store, Transaction
 from strongroom.server.ids import to_text
 from strongroom.server.settings import seconds
@@ -43,7 +44,7 @@ def create(provider: str, name: str, at_once: bool, needs_approval: bool, data: 
             new = await subscriptions.create(tx, owner, name, now, approved=not needs_approval)
             if at_once:
                 await subscriptions.activate(tx, owner, new.id, now)
-            await audit.record(tx, owner, "subscription_created", now, object_id=new.id, detail=name)
+            await audit.record(tx, owner, Action.subscription_created, now, object_id=new.id, detail=name)
             return new
 
         return await store.write(make)
@@ -116,7 +117,7 @@ def _hints(keys: list[dict[str, Any]]) -> str:
     return ", ".join(f"{key['slot']} {key['hint']}" for key in keys if key["replaced_at"] is None)
 
 
-def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, action: str, otherwise: str) -> None:
+def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, action: Action, otherwise: str) -> None:
     """Run one change of a state, note it, and fail with `otherwise` where there was nothing to change."""
 
     async def work(store: Store, now: int) -> None:
@@ -139,7 +140,7 @@ def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, 
 def activate(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
     """Open the subscription ID of PROVIDER for use."""
     otherwise = "the provider has no such subscription that is approved and waits to be activated"
-    _change(data, provider, subscription_id, subscriptions.activate, "subscription_activated", otherwise)
+    _change(data, provider, subscription_id, subscriptions.activate, Action.subscription_activated, otherwise)
     show({"id": to_text(subscription_id), "state": "active"}, as_json, "activated")
 
 
@@ -160,7 +161,7 @@ def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, dat
             record = await subscriptions.read(tx, owner, subscription_id)
             if record is None or record.state == "cancelled":
                 raise Failed("the provider has no such subscription in force")
-            await audit.record(tx, owner, "key_regenerated", now, object_id=subscription_id, detail=slot)
+            await audit.record(tx, owner, Action.key_regenerated, now, object_id=subscription_id, detail=slot)
             return await subscriptions.regenerate(tx, owner, subscription_id, slot, now, span)
 
         return await store.write(change)
@@ -178,7 +179,7 @@ def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, dat
 def cancel(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
     """End the subscription ID of PROVIDER and both its keys for good."""
     otherwise = "the provider has no such subscription in force"
-    _change(data, provider, subscription_id, subscriptions.cancel, "subscription_cancelled", otherwise)
+    _change(data, provider, subscription_id, subscriptions.cancel, Action.subscription_cancelled, otherwise)
     show({"id": to_text(subscription_id), "state": "cancelled"}, as_json, "cancelled")
 
 

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from strongroom.portal.activity import SENTENCES, Names, names_in_access, names_of_people
+from strongroom.portal.activity import Names, names_in_access, names_of_people, told
 from strongroom.portal.decisions import ACTIONS as OPERATOR_ACTIONS
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import provider_of
@@ -35,7 +35,7 @@ async def show(visit: Visit) -> Response:
 
 
 def _is_about_a_person(event: AuditEvent) -> bool:
-    return event.action in SENTENCES and SENTENCES[event.action][1] == "person"
+    return told(event)[1] == "person"
 
 
 def _is_operators(event: AuditEvent) -> bool:

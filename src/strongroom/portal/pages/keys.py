@@ -9,6 +9,7 @@ from strongroom.portal.pages.organisation import name_error, provider_of
 from strongroom.portal.pages.subscriptions import WRONG_DAY, detail_of, path_of, subscription_page
 from strongroom.portal.refusals import Absent
 from strongroom.server import audit, tokens
+from strongroom.server.audit import Action
 from strongroom.server.clock import SECOND
 from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text, to_text
@@ -109,7 +110,8 @@ async def create_api_key(visit: Visit) -> Response:
 
     async def work(tx: Transaction) -> str:
         key = await providers.create_key(tx, provider_id, name, now)
-        await audit.record(tx, provider_id, "api_key_created", now, actor_id=who.developer_id, detail=_named(name, key))
+        detail = _named(name, key)
+        await audit.record(tx, provider_id, Action.api_key_created, now, actor_id=who.developer_id, detail=detail)
         return key
 
     if error is None:
@@ -160,7 +162,7 @@ async def revoke_api_key(visit: Visit) -> Response:
             return False
         detail = f"works for another {grace}" if subscribing.GRACES[grace] else "at once"
         await audit.record(
-            tx, provider_id, "api_key_revoked", now, actor_id=who.developer_id, object_id=key_id, detail=detail
+            tx, provider_id, Action.api_key_revoked, now, actor_id=who.developer_id, object_id=key_id, detail=detail
         )
         return True
 

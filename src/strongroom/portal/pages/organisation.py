@@ -11,6 +11,7 @@ from strongroom.portal.organisations import MAX_NAME, MAX_OWNED, TooManyOrganisa
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.refusals import Absent
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.clock import DAY
 from strongroom.server.db import Transaction
 from strongroom.server.ids import new_row_id, to_text
@@ -56,7 +57,7 @@ async def create(visit: Visit) -> Response:
 
     async def make(tx: Transaction) -> None:
         await providers.create(tx, name, now, provider_id=provider_id)
-        await audit.record(tx, provider_id, "organisation_created", now, actor_id=developer_id, detail=name)
+        await audit.record(tx, provider_id, Action.organisation_created, now, actor_id=developer_id, detail=name)
 
     if error is None:
         try:

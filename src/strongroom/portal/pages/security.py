@@ -5,6 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from strongroom.portal import ceremonies, developers, messages, passkeys, passwords, second_factor, sessions, signing_in
+from strongroom.portal.activity import told
 from strongroom.portal.developers import Developer
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
@@ -80,7 +81,7 @@ async def _page(visit: Visit, errors: dict[str, str]) -> Response:
             "passkeys": await passkeys.list_of(tx, developer.id),
             "codes_left": await second_factor.recovery_codes_left(tx, developer.id),
             "sessions": await sessions.list_of(tx, developer.id, visit.now, idle),
-            "events": await audit.list_of(tx, developer.id, EVENTS_SHOWN),
+            "events": [(told(one)[0], one.at) for one in await audit.list_of(tx, developer.id, EVENTS_SHOWN)],
         }
 
     found = await visit.portal.store.read(look)

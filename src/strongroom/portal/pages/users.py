@@ -6,11 +6,16 @@ from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import provider_of
 from strongroom.portal.refusals import Absent
 from strongroom.server import audit
+from strongroom.server.audit import Action
 from strongroom.server.ids import from_text
 from strongroom.server.user_metadata import UserMetadata
 
 PAGE_SIZE = 50
-_ACTS = {"suspend": "user_suspended", "resume": "user_resumed"}
+# What is asked for, what was done, and what was not possible.
+_ACTS = {
+    "suspend": (Action.user_suspend_asked, Action.user_suspended, Action.user_suspend_not_possible),
+    "resume": (Action.user_resume_asked, Action.user_resumed, Action.user_resume_not_possible),
+}
 
 
 async def show(visit: Visit) -> Response:
@@ -37,7 +42,7 @@ async def change(visit: Visit) -> Response:
         raise Absent
     path, actor = f"/organisations/{visit.path('organisation')}/users", visit.who.developer_id
 
-    async def note(action: str) -> None:
+    async def note(action: Action) -> None:
         await portal.store.write(
             lambda tx: audit.record(tx, provider_id, action, now, actor_id=actor, object_id=user_id, detail=area)
         )
@@ -47,10 +52,11 @@ async def change(visit: Visit) -> Response:
 
     # The user is in another database than the audit, so no transaction holds both. What is to be done is noted first:
     # without that line nothing happens, and whatever fails afterwards leaves it standing.
-    await note(f"user_{act}_asked")
+    asked, succeeded, failed = _ACTS[act]
+    await note(asked)
     done = await (directory.suspend if act == "suspend" else directory.resume)(provider_id, user_id)
-    await note(_ACTS[act] if done else f"user_{act}_not_possible")
-    return visit.redirect(path, _ACTS[act] if done else "nothing_changed")
+    await note(succeeded if done else failed)
+    return visit.redirect(path, succeeded if done else "nothing_changed")
 
 
 async def _page(visit: Visit, found: UserMetadata | None, errors: dict[str, str] | None = None) -> Response:

@@ -152,6 +152,10 @@ async def test_a_closed_provider_is_closed_for_good(access: Store) -> None:
     )
     assert sorted(answers) == [False, False, False, True]
     assert await refusal(access, primary, NOW + DAY) == "subscription_key_inactive"
+    # Nor does a key open anything that was somehow activated afterwards.
+    late = await access.write(lambda tx: subscriptions.create(tx, who.provider_id, "late", NOW + DAY))
+    await access.write(lambda tx: subscriptions.activate(tx, who.provider_id, late.id, NOW + DAY))
+    assert await refusal(access, late.primary, NOW + DAY) == "subscription_key_inactive"
     assert await access.read(lambda tx: closing.closed_since(tx, NOW)) == [(who.provider_id, "Acme")]
     assert await access.read(lambda tx: providers.find(tx, "Acme")) is None
     assert not await access.write(lambda tx: providers.rename(tx, who.provider_id, "Apex"))

@@ -40,7 +40,8 @@ WHERE provider_id = :provider_id AND subscription_id = :id AND slot = :slot
 """
 AUTHENTICATE = """
 SELECT subscriptions.provider_id, subscriptions.id, subscriptions.state, subscription_keys.expires_at,
-       providers.login_policy, subscriptions.expires_at, subscription_keys.slot, subscription_keys.replaced_at
+       providers.login_policy, subscriptions.expires_at, subscription_keys.slot, subscription_keys.replaced_at,
+       providers.closed_at
 FROM subscription_keys
 JOIN subscriptions
   ON subscriptions.provider_id = subscription_keys.provider_id AND subscriptions.id = subscription_keys.subscription_id
@@ -197,11 +198,11 @@ async def authenticate(tx: Transaction, key: str, now: int) -> Subscription:
     row = None if hashed is None else await tx.one(AUTHENTICATE, key_hash=hashed)
     if row is None:
         raise Refused(Refusal.subscription_key_invalid)
-    provider_id, subscription_id, state, key_expires_at, login_policy, expires_at, slot, replaced_at = row
+    provider_id, subscription_id, state, key_expires_at, login_policy, expires_at, slot, replaced_at, closed_at = row
     if key_expires_at is not None and key_expires_at <= now:
         # One that was regenerated is gone; one whose end came can be given a later one.
         raise Refused(Refusal.subscription_key_expired if replaced_at is None else Refusal.subscription_key_invalid)
-    if state != "active" or (expires_at is not None and expires_at <= now):
+    if state != "active" or closed_at is not None or (expires_at is not None and expires_at <= now):
         raise Refused(Refusal.subscription_key_inactive)
     return Subscription(provider_id, subscription_id, login_policy == "derived_only", slot)
 

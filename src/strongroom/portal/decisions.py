@@ -71,9 +71,14 @@ async def decide(
     record = await subscriptions.read(tx, provider_id, subscription_id)
     if record is None or not await DECISIONS[name].run(tx, record, now):
         return None
-    action, detail = DECISIONS[name].action, reason[:MAX_REASON]
+    action, detail = DECISIONS[name].action, _said(reason)
     await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=subscription_id, detail=detail)
     return record
+
+
+def _said(reason: str) -> str:
+    """What of a reason reaches the audit and the mail: nothing that moves or hides the words beside it."""
+    return "".join(character if character.isprintable() else " " for character in reason)[:MAX_REASON]
 
 
 async def tell_owners(
@@ -83,6 +88,6 @@ async def tell_owners(
     url = f"{base_url}/organisations/{to_text(record.provider_id)}/subscriptions/{to_text(record.id)}"
     owners = [one for one in await organisations.members_of(tx, record.provider_id) if one.role == "owner"]
     for owner in owners:
-        outcome, said = DECISIONS[name].outcome, reason[:MAX_REASON]
+        outcome, said = DECISIONS[name].outcome, _said(reason)
         await mail.put(tx, messages.subscription_news(owner.email, record.name, outcome, url, said), now)
     return len(owners)

@@ -58,7 +58,18 @@ async def test_owners_rename_and_the_old_name_is_free(site: Any) -> None:
     assert await site.portal.access.read(lambda tx: providers.find(tx, "Apex")) == provider_id
     other = await organisation(browser, "Acme")
     await browser.get(f"{other}/settings")
-    for name in ("Apex", "", "x" * 81, "\u3164", "\u2800", "Apex\ufe0f", "Ap\u034fex", "Apex\U000e0100", "\u202exepA"):
+    for name in (
+        "Apex",
+        "sandbox",
+        "",
+        "x" * 81,
+        "\u3164",
+        "\u2800",
+        "Apex\ufe0f",
+        "Ap\u034fex",
+        "Apex\U000e0100",
+        "\u202exepA",
+    ):
         assert (await browser.send(f"{other}/settings/name", name=name)).status_code == 422
     await browser.send(f"{other}/settings/name", name="Acme")
     assert "Nothing was changed" in browser.text
@@ -85,6 +96,7 @@ async def test_what_a_closed_organisation_leaves_behind(site: Any) -> None:
     # Its name stays taken, and whoever was its only owner may delete the account now.
     await browser.get("/organisations/new")
     assert "This name is taken." in (await browser.send("/organisations/new", name="Acme")).text
+    assert (await browser.send("/organisations/new", name="sandbox")).status_code == 422
     assert "only owner" not in (await browser.get("/account/delete")).text
     assert await site.portal.access.read(lambda tx: providers.find(tx, "Acme")) is None
     with pytest.raises(providers.TooManyKeys):

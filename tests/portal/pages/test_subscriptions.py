@@ -217,8 +217,10 @@ async def test_what_needs_approval_is_activated_after_it(site: Any) -> None:
     await browser.send(f"{path}/activate")
     assert await opens(site, keys[0]) == "ok"
     await operator.get("/operator")
-    await operator.send(f"/operator/subscriptions/{provider}/{subscription}/suspend", confirmed="yes", reason="unpaid")
-    assert "The operator says: unpaid" in " ".join((await site.mails())[-1].get_body(("plain",)).get_content().split())
+    act = f"/operator/subscriptions/{provider}/{subscription}"
+    await operator.send(f"{act}/suspend", confirmed="yes", reason="three\u202ebills unpaid")
+    told = (await site.mails())[-1].get_body(("plain",)).get_content()
+    assert "The operator says: three bills unpaid" in " ".join(told.split())
     assert await opens(site, keys[0]) == Refusal.subscription_key_inactive.code
     await operator.send(f"/operator/subscriptions/{provider}/{subscription}/resume")
     assert await opens(site, keys[0]) == "ok"

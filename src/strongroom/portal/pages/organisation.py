@@ -4,7 +4,7 @@ import re
 
 from starlette.responses import Response
 
-from strongroom.access import providers, subscriptions, usage
+from strongroom.access import providers, sandbox, subscriptions, usage
 from strongroom.access.providers import ProviderRecord
 from strongroom.portal import organisations
 from strongroom.portal.organisations import MAX_NAME, MAX_OWNED, TooManyOrganisations
@@ -43,6 +43,11 @@ def name_error(name: str, limit: int = MAX_NAME) -> str | None:
     return None
 
 
+def organisation_name_error(name: str) -> str | None:
+    """The same for the name of an organisation, which the sandbox has to be able to take at any time."""
+    return "This name is taken." if name == sandbox.NAME else name_error(name)
+
+
 async def show_new(visit: Visit) -> Response:
     return visit.page("organisation/new.html", product=visit.portal.products.find(visit.query("for")))
 
@@ -53,7 +58,7 @@ async def create(visit: Visit) -> Response:
     name = visit.form.text("name")
     provider_id = new_row_id(now)
     product = portal.products.find(visit.form.text("for"))
-    error = name_error(name)
+    error = organisation_name_error(name)
 
     async def make(tx: Transaction) -> None:
         await providers.create(tx, name, now, provider_id=provider_id)

@@ -8,7 +8,7 @@ from strongroom.portal import closing, limits, organisations, signing_in
 from strongroom.portal.developers import Developer
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
-from strongroom.portal.pages.organisation import name_error, provider_of
+from strongroom.portal.pages.organisation import organisation_name_error, provider_of
 from strongroom.portal.rendering import ago
 from strongroom.server.db import Transaction
 
@@ -20,7 +20,7 @@ async def show(visit: Visit) -> Response:
 async def rename(visit: Visit) -> Response:
     provider, name = await provider_of(visit), visit.form.text("name")
     now, actor = visit.now, visit.who.developer_id
-    error = name_error(name)
+    error = organisation_name_error(name)
     if error is None:
         try:
             done = await visit.portal.access.write(lambda tx: closing.rename(tx, provider, name, actor, now))

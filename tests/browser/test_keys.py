@@ -2,6 +2,7 @@
 
 import secrets
 import subprocess
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,27 @@ def subscribe(page: Page, portal: "Portal", product: str) -> tuple[str, str]:
     press(page, "Subscribe")
     expect(page.get_by_role("main")).to_contain_text("shown this once")
     return page.locator("#primary-key").inner_text(), page.locator("#secondary-key").inner_text()
+
+
+class Calling(threading.Thread):
+    """Calls with one key again and again, as an application does while its key is being replaced."""
+
+    def __init__(self, portal: "Portal", key: str) -> None:
+        super().__init__(daemon=True)
+        self._portal, self._key = portal, key
+        self._over = threading.Event()
+        self._codes: list[str] = []
+
+    def run(self) -> None:
+        while not self._over.wait(0.01):
+            self._codes.append(code(self._portal, self._key))
+
+    def stopped(self) -> set[str]:
+        """What the service answered until now, and once more."""
+        self._over.set()
+        self.join()
+        assert self._codes
+        return {*self._codes, code(self._portal, self._key)}
 
 
 def code(portal: "Portal", key: str) -> str:
@@ -88,7 +110,10 @@ def test_a_key_is_regenerated_without_a_gap(developer: Page, portal: "Portal") -
     primary, secondary = subscribe(developer, portal, "Sandbox")
     press(developer, "Activate the keys")
     developer.get_by_role("link", name="I've saved them").click()
+    calling = Calling(portal, primary)
+    calling.start()
     second = regenerate(developer, "primary", "hour")
+    assert calling.stopped() == {"authorization_missing"}
     assert {code(portal, key) for key in (primary, second, secondary)} == {"authorization_missing"}
     third = regenerate(developer, "primary", "none")
     assert code(portal, second) == "subscription_key_invalid"

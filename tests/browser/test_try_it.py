@@ -1,8 +1,11 @@
 """Try it against a real service: an account made in the browser opens in Python, and the reverse."""
 
 import json
+import os
 import re
 import secrets
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +49,30 @@ def test_python_opens_what_the_browser_registered(page: Page, portal: "Portal", 
         account = client.unlock(username, PASSPHRASE)
         assert account.open(sealed) == page.get_by_label("Something to keep").input_value().encode()
         assert account.classification_nodes("tag")
+    sent.clear()
+    page.get_by_role("link", name="What is it made of?").click()
+    expect(page.get_by_label("Value")).to_have_value(sealed)
+    expect(page.locator("#result")).to_contain_text("Aes256Gcm")
+    assert page.url == portal.url("/inspect")
+    assert sealed not in "".join(sent)
+
+
+def test_the_lines_of_the_documentation_work_as_they_stand(page: Page, portal: "Portal", username: str) -> None:
+    page.goto(portal.url("/docs"))
+    settings = {
+        "STRONGROOM_SUBSCRIPTION_KEY": portal.subscription_key,
+        "STRONGROOM_PROVIDER_API_KEY": portal.provider_api_key,
+    }
+    line = page.locator("#first-call").inner_text()
+    called = subprocess.run(
+        ["sh", "-c", line], env={"PATH": "/usr/bin:/bin", **settings}, capture_output=True, text=True
+    )
+    assert '"token_value":"sra_' in called.stdout, called.stderr
+    program = page.locator("#first-client").inner_text().replace('"ada"', f'"{username}"')
+    program = f'passphrase = "{PASSPHRASE}"\n{program}'
+    subprocess.run([sys.executable, "-c", program], env=os.environ | settings, check=True)
+    with portal.client() as client:
+        assert client.unlock(username, PASSPHRASE)
 
 
 def test_the_browser_opens_what_python_registered(page: Page, portal: "Portal", username: str) -> None:
@@ -127,7 +154,8 @@ def test_missing_fields_are_named_at_the_field(page: Page, portal: "Portal") -> 
     key = page.get_by_label("Subscription key")
     expect(key).to_be_focused()
     expect(key).to_have_accessible_description(
-        "Begins with srk_. It stays in this page and is sent to the service alone. Enter a subscription key."
+        "Begins with srk_. It stays in this page and is sent to the service alone. Sign up to have one. "
+        "Enter a subscription key."
     )
     assert page.locator("#requests > li").count() == 0
 

@@ -172,6 +172,18 @@ def first_call_python(base_url: str, *, subscription_key: str = "", provider_api
     )
 
 
+def first_user_python(base_url: str) -> str:
+    """A user with the Python client, which takes both keys from the environment and leaves the passphrase to you."""
+    return (
+        "from strongroom import Strongroom\n\n"
+        "# keys from STRONGROOM_SUBSCRIPTION_KEY and STRONGROOM_PROVIDER_API_KEY\n"
+        f'with Strongroom("{base_url}") as service:\n'
+        '    account = service.register("ada", passphrase)\n'
+        '    sealed = account.seal(b"for Ada alone")\n'
+        '    assert account.open(sealed) == b"for Ada alone"\n'
+    )
+
+
 def problem(reference: Reference, refusal: Refusal) -> str:
     """The problem document of a refusal, as the service would send it."""
     document = {

@@ -5,9 +5,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.portal import developers, organisations
-from strongroom.server.db import Transaction
-
 if TYPE_CHECKING:
     from tests.portal.conftest import Site
 
@@ -130,16 +127,11 @@ async def test_deletion_takes_the_password_and_leaves_nothing_to_sign_in_to(site
 
 
 async def test_the_only_owner_cannot_leave_an_organisation_behind(site: "Site") -> None:
-    browser = await site.sign_up()
-    provider_id = b"p" * 16
-
-    async def own(tx: Transaction) -> None:
-        developer = await developers.find(tx, EMAIL)
-        assert developer is not None
-        await organisations.add(tx, provider_id, developer.id, "owner", site.clock.now())
-
+    browser, elsewhere = await site.sign_up(), await site.sign_in()
     await browser.get("/account/delete")
-    await site.portal.store.write(own)
+    await elsewhere.get("/organisations/new")
+    await elsewhere.send("/organisations/new", name="Acme")
     await browser.send("/account/delete", password=PASSWORD)
     assert "only owner" in browser.text
+    assert re.search(r'Acme: <a href="/portal/organisations/[0-9a-f-]{36}/people">', browser.text)
     assert (await site.sign_in()).is_signed_in

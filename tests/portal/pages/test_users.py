@@ -56,7 +56,7 @@ async def test_users_are_shown_found_and_suspended(site: Any) -> None:
     answer = await browser.send(f"{base}/users/find", username="bob")
     assert answer.status_code == 422
     user = to_text(USER.id)
-    await browser.send(f"{base}/users/keystore/{user}/suspend")
+    await browser.send(f"{base}/users/keystore/{user}/suspend", confirmed="yes")
     assert "The user was suspended" in browser.text
     [(provider_id, user_id)] = directory.suspended
     assert {provider_id} == directory.asked
@@ -95,7 +95,7 @@ async def test_no_user_is_suspended_where_it_cannot_be_noted(site: Any, monkeypa
         raise Unavailable from OSError("the disk is full")
 
     monkeypatch.setattr(audit, "record", fail)
-    answer = await browser.send(f"{base}/users/keystore/{to_text(USER.id)}/suspend")
+    answer = await browser.send(f"{base}/users/keystore/{to_text(USER.id)}/suspend", confirmed="yes")
     assert answer.status_code == 503
     assert directory.suspended == []
 
@@ -120,7 +120,7 @@ async def test_what_was_asked_is_noted_whatever_fails_afterwards(
         broken.setattr(audit, "record", fail_at_the_outcome)
         if failing == "the other database":
             broken.setattr(directory, "suspend", fail)
-        answer = await browser.send(f"{base}/users/keystore/{to_text(USER.id)}/suspend")
+        answer = await browser.send(f"{base}/users/keystore/{to_text(USER.id)}/suspend", confirmed="yes")
     assert answer.status_code == 503
     assert len(directory.suspended) == (failing == "user_suspended")
     await browser.get(f"{base}/activity")

@@ -20,7 +20,7 @@ async def test_a_suspended_user_is_refused_and_a_resumed_one_is_not(whole_site: 
     assert await log_in(acme) == (201, "")
     user = f"{acme.base}/users/keystore/{acme.ids['user']}"
     await acme.owner.get(f"{acme.base}/users")
-    await acme.owner.send(f"{user}/suspend")
+    await acme.owner.send(f"{user}/suspend", confirmed="yes")
     refused = await log_in(acme)
     assert refused == (401, "invalid_credentials")
     await acme.member.get(f"{acme.base}/users")
@@ -69,7 +69,7 @@ async def test_users_of_the_vault_are_suspended_too(whole_site: "Site", public_p
     before = await http.post("/vault/session", headers=headers, json=again)
     await acme.owner.get(f"{acme.base}/users")
     [user] = re.findall(f"/users/vault/({UUID})/suspend", acme.owner.text)
-    await acme.owner.send(f"{acme.base}/users/vault/{user}/suspend")
+    await acme.owner.send(f"{acme.base}/users/vault/{user}/suspend", confirmed="yes")
     assert f"/users/vault/{user}/resume" in acme.owner.text
     after = await http.post("/vault/session", headers=headers, json=again)
     assert (before.status_code, after.status_code) == (201, 401)

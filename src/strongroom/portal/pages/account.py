@@ -7,6 +7,7 @@ from strongroom.portal.developers import MAX_NAME, Developer
 from strongroom.portal.emails import WRONG_EMAIL, canonical_email
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error
+from strongroom.portal.pages.products import own_providers
 from strongroom.portal.refusals import Absent
 from strongroom.server.db import Transaction
 
@@ -138,7 +139,8 @@ async def delete(visit: Visit) -> Response:
 async def _delete_form(visit: Visit, errors: dict[str, str]) -> Response:
     developer_id = visit.who.developer_id
     alone = await visit.portal.store.read(lambda tx: organisations.owned_alone(tx, developer_id))
-    return visit.page("delete_account.html", errors=errors, owned_alone=alone)
+    named = [provider for provider, _ in await own_providers(visit) if provider.id in alone]
+    return visit.page("delete_account.html", errors=errors, owned_alone=alone, named=named)
 
 
 PAGES = (

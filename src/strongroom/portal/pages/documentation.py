@@ -39,6 +39,7 @@ async def overview(visit: Visit) -> Response:
         "docs/overview.html",
         api_url=api_url,
         curl=examples.first_call_curl(api_url),
+        python=examples.first_user_python(api_url),
     )
 
 
@@ -51,10 +52,14 @@ async def endpoint(visit: Visit) -> Response:
     operation = known.by_slug.get(visit.path("operation"))
     if operation is None:
         raise Absent
+    in_order = [one for _, found in known.by_tag() for one in found]
+    place = in_order.index(operation)
     return visit.page(
         "docs/endpoint.html",
         operation=operation,
         area=TITLES[operation.group],
+        before=in_order[place - 1] if place else None,
+        after=in_order[place + 1] if place + 1 < len(in_order) else None,
         curl=examples.curl(known, operation),
         python=examples.python(known, operation),
         request_example=examples.body(known, operation.request_schema),

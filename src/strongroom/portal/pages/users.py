@@ -7,7 +7,7 @@ from strongroom.portal.pages.organisation import provider_of
 from strongroom.portal.refusals import Absent
 from strongroom.server import audit
 from strongroom.server.audit import Action
-from strongroom.server.ids import from_text
+from strongroom.server.ids import from_text, to_text
 from strongroom.server.user_metadata import UserMetadata
 
 PAGE_SIZE = 50
@@ -49,6 +49,9 @@ async def change(visit: Visit) -> Response:
 
     if await directory.read(provider_id, user_id) is None:
         return visit.redirect(path, "nothing_changed")
+    if act == "suspend" and not visit.is_confirmed:
+        text = f"Every session of {to_text(user_id)} ends, and logging in is refused until you resume the user."
+        return visit.ask("Suspend the user?", text, "Suspend", path)
 
     # The user is in another database than the audit, so no transaction holds both. What is to be done is noted first:
     # without that line nothing happens, and whatever fails afterwards leaves it standing.

@@ -51,4 +51,9 @@ for (const [label, sample] of Object.entries(SAMPLES)) {
   });
   document.getElementById("samples").append(button);
 }
+// From Try it: what stands behind the # is in no request, and stays in the address no longer than this.
+if (location.hash.length > 1) {
+  value.value = decodeURIComponent(location.hash.slice(1));
+  history.replaceState(null, "", location.pathname);
+}
 show();

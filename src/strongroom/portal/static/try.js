@@ -166,6 +166,11 @@ async function sealOrOpen(isSeal) {
   }
 }
 
+// The inspector reads the value behind the #, which no browser sends anywhere.
+at("inspect").addEventListener("click", () => {
+  at("inspect").hash = encodeURIComponent(at("sealed").value.trim());
+});
+
 function pick(count, alphabet) {
   return Array.from(crypto.getRandomValues(new Uint8Array(count)), (byte) => alphabet[byte % alphabet.length]).join("");
 }

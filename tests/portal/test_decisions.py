@@ -113,6 +113,31 @@ async def test_a_rejected_subscription_has_ended(site: "Site", run: Run) -> None
     assert (await run("admin", "subscription", "waiting")).stdout == ""
 
 
+async def test_keys_made_on_the_command_line_leave_the_notes_that_the_pages_leave(site: "Site", run: Run) -> None:
+    browser = await site.sign_up()
+    provider, subscription = await apply_for(browser, "Acme", "shop")
+    await run("admin", "subscription", "approve", "Acme", subscription)
+    key_id = "01a1feae-8717-7eaa-b555-04fe709261a1"
+    for words in (
+        ("subscription", "activate", "Acme", subscription),
+        ("subscription", "regenerate", "Acme", subscription, "secondary", "--grace", "2h"),
+        ("provider-key", "create", "Acme", "--name", "backend"),
+        ("subscription", "cancel", "Acme", subscription),
+    ):
+        done = await run("admin", *words)
+        assert done.exit_code == 0, done.stderr
+    assert (await run("admin", "provider-key", "revoke", "Acme", key_id)).exit_code == 1
+    await browser.get(f"/organisations/{provider}/activity")
+    for said in (
+        "Subscription “shop” activated",
+        "secondary, the old key works for 2 hours more, the new one: no end",
+        "backend (srp_...",
+        "Subscription “shop” cancelled",
+    ):
+        assert said in browser.text
+    assert "revoked" not in browser.text
+
+
 @pytest.mark.parametrize("act", ["approve", "reject", "suspend", "resume"])
 async def test_what_cannot_be_decided_changes_nothing_and_writes_to_nobody(site: "Site", run: Run, act: str) -> None:
     browser = await site.sign_up()

@@ -8,9 +8,9 @@ from strongroom.portal import closing, messages, quotas, told
 from strongroom.portal.area import Portal
 from strongroom.portal.mail import Message
 from strongroom.portal.products import Product
-from strongroom.portal.rendering import duration, moment
+from strongroom.portal.rendering import moment
 from strongroom.portal.told import News
-from strongroom.server.clock import DAY, SECOND
+from strongroom.server.clock import DAY, SECOND, duration
 from strongroom.server.ids import to_text
 
 DAYS = (14, 1)

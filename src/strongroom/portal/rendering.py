@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from strongroom.portal.agents import describe
 from strongroom.portal.area import PREFIX
 from strongroom.portal.notices import NOTICES
-from strongroom.server.clock import DAY, HOUR, MINUTE, wire_time
+from strongroom.server.clock import MINUTE, duration, wire_time
 from strongroom.server.ids import to_text
 from strongroom.version import __version__
 
@@ -71,15 +71,6 @@ def ago(milliseconds: int, now: int) -> str:
     """`3 hours ago`"""
     past = now - milliseconds
     return "just now" if past < MINUTE else f"{duration(past)} ago"
-
-
-def duration(milliseconds: int) -> str:
-    """The largest whole unit: `2 days`, `1 hour`, `5 minutes`."""
-    for size, unit in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
-        if milliseconds >= size:
-            number = milliseconds // size
-            return f"{number} {unit}{'' if number == 1 else 's'}"
-    return "less than a minute"
 
 
 def sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What developers do with subscriptions: the rules around the access store, and a note of every act."""
+"""What is done with subscriptions, by page and command line alike: the rules around the access store, and a note."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -9,7 +9,7 @@ from strongroom.portal.products import Product
 from strongroom.portal.refusals import Absent
 from strongroom.server import audit
 from strongroom.server.audit import Action
-from strongroom.server.clock import DAY, HOUR
+from strongroom.server.clock import DAY, HOUR, duration
 from strongroom.server.db import Transaction
 
 MAX_NAME = 80
@@ -77,7 +77,9 @@ async def read(tx: Transaction, provider_id: bytes, subscription_id: bytes | Non
     return Detail(found, [key for key in keys if key.replaced_at is None or (key.expires_at or 0) > now])
 
 
-async def activate(tx: Transaction, provider_id: bytes, subscription_id: bytes, actor_id: bytes, now: int) -> bool:
+async def activate(
+    tx: Transaction, provider_id: bytes, subscription_id: bytes, actor_id: bytes | None, now: int
+) -> bool:
     """False unless it is approved, waits for this and has not expired."""
     found = await subscriptions.read(tx, provider_id, subscription_id)
     if found is None or found.state_at(now) != "submitted":
@@ -88,7 +90,7 @@ async def activate(tx: Transaction, provider_id: bytes, subscription_id: bytes, 
     return True
 
 
-async def cancel(tx: Transaction, provider_id: bytes, subscription_id: bytes, actor_id: bytes, now: int) -> bool:
+async def cancel(tx: Transaction, provider_id: bytes, subscription_id: bytes, actor_id: bytes | None, now: int) -> bool:
     if not await subscriptions.cancel(tx, provider_id, subscription_id, now):
         return False
     await _note(tx, Action.subscription_cancelled, provider_id, subscription_id, actor_id, now)
@@ -109,20 +111,21 @@ async def regenerate(
     provider_id: bytes,
     subscription_id: bytes,
     slot: str,
-    grace: str,
-    actor_id: bytes,
+    grace: int,
+    actor_id: bytes | None,
     now: int,
     expires_at: int | None = None,
 ) -> str | None:
     """The new key of one slot, with or without an end; None where the subscription was cancelled or has expired.
 
-    `grace` names one of ours.
+    The old key works for the `grace`, in milliseconds. No `actor_id` is the operator's command line.
     """
     found = await subscriptions.read(tx, provider_id, subscription_id)
     if found is None or found.state_at(now) in ("cancelled", "expired"):
         return None
-    key = await subscriptions.regenerate(tx, provider_id, subscription_id, slot, now, GRACES[grace], expires_at)
-    detail = f"{slot}, the old key goes on for: {grace}, {_end(expires_at)}"
+    key = await subscriptions.regenerate(tx, provider_id, subscription_id, slot, now, grace, expires_at)
+    old = f"works for {duration(grace)} more" if grace else "ended at once"
+    detail = f"{slot}, the old key {old}, the new one: {_end(expires_at)}"
     await _note(tx, Action.key_regenerated, provider_id, subscription_id, actor_id, now, detail)
     return key
 
@@ -199,6 +202,12 @@ def _end(at: int | None) -> str:
 
 
 async def _note(
-    tx: Transaction, action: Action, provider_id: bytes, object_id: bytes, actor_id: bytes, now: int, detail: str = ""
+    tx: Transaction,
+    action: Action,
+    provider_id: bytes,
+    object_id: bytes,
+    actor_id: bytes | None,
+    now: int,
+    detail: str = "",
 ) -> None:
     await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=object_id, detail=detail)

@@ -47,3 +47,12 @@ def wire_time(milliseconds: int) -> str:
     """`2026-01-31T12:00:00.000Z`"""
     moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
+def duration(milliseconds: int) -> str:
+    """The largest whole unit: `2 days`, `1 hour`, `5 minutes`."""
+    for size, unit in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
+        if milliseconds >= size:
+            number = milliseconds // size
+            return f"{number} {unit}{'' if number == 1 else 's'}"
+    return "less than a minute"

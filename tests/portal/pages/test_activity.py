@@ -57,7 +57,7 @@ async def test_every_line_names_its_object(site: Any) -> None:
     me = "Ada (ada@example.com)"
     assert ("Bob (bob@example.com)", "Bob (bob@example.com) joined", "member") in told
     assert (me, "Somebody invited", f"{BOB} as member") in told
-    assert (me, f"Provider API key “backend” ({hint}) revoked", "works for another day") in told
+    assert (me, f"Provider API key “backend” ({hint}) revoked", "works for 1 day more") in told
     assert (me, "Subscription “app” activated", "") in told
     assert (me, "Subscription “app” created", "app: sandbox, terms accepted") in told
     assert told[-1] == (me, "Organisation created", "Acme")

@@ -55,7 +55,7 @@ ACTS = (
     act(MEMBER, f"{SUBSCRIPTION}/expiry", "expiry_changed", "subscription", "no end", ends=""),
     act(OWNER, f"{SUBSCRIPTION}/cancel", "subscription_cancelled", "subscription"),
     act(MEMBER, f"{SUBSCRIPTION}/keys", "key_regenerated", "subscription", "primary", slot="primary"),
-    act(MEMBER, f"{SUBSCRIPTION}/keys", "key_regenerated", "subscription", "week", slot="secondary", grace="week"),
+    act(MEMBER, f"{SUBSCRIPTION}/keys", "key_regenerated", "subscription", "7 days", slot="secondary", grace="week"),
     act(MEMBER, f"{SUBSCRIPTION}/key-expiry", "key_expiry_changed", "subscription", "primary", slot="primary"),
     act(MEMBER, f"{SUBSCRIPTION}/replaced-keys", "key_ended", "subscription", "primary", slot="primary"),
     act(OWNER, f"{ORGANISATION}/settings/name", "organisation_renamed", "", "Apex", name="Apex"),

@@ -6,8 +6,7 @@ from strongroom.access import providers
 from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
-from strongroom.server import audit, tokens
-from strongroom.server.audit import Action
+from strongroom.portal import api_keys
 from strongroom.server.db import Store, Transaction
 from strongroom.server.ids import to_text
 from strongroom.server.settings import seconds
@@ -28,10 +27,7 @@ def create(provider: str, name: str, data: str | None, as_json: bool) -> None:
 
     async def work(store: Store, now: int) -> str:
         async def make(tx: Transaction) -> str:
-            owner = await provider_id(tx, provider)
-            made = await providers.create_key(tx, owner, name, now)
-            await audit.record(tx, owner, Action.api_key_created, now, detail=f"{name} ({tokens.hint(made)})")
-            return made
+            return await api_keys.create(tx, await provider_id(tx, provider), name, now)
 
         return await store.write(make)
 
@@ -91,9 +87,8 @@ def revoke(provider: str, key_id: bytes, grace: str, data: str | None, as_json: 
     async def work(store: Store, now: int) -> int:
         async def end(tx: Transaction) -> int:
             owner = await provider_id(tx, provider)
-            if not await providers.revoke_key(tx, owner, key_id, now + span):
+            if not await api_keys.revoke(tx, owner, key_id, span, now):
                 raise Failed("the provider has no such key in force")
-            await audit.record(tx, owner, Action.api_key_revoked, now, object_id=key_id)
             return now + span
 
         return await store.write(end)

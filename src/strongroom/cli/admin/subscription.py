@@ -10,13 +10,14 @@ from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provid
 from strongroom.cli.admin.deciding import COMMANDS
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
+from strongroom.portal import subscribing
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.db import Store, Transaction
 from strongroom.server.ids import to_text
 from strongroom.server.settings import seconds
 
-_Act: TypeAlias = Callable[[Transaction, bytes, bytes, int], Awaitable[bool]]
+_Act: TypeAlias = Callable[[Transaction, bytes, bytes, None, int], Awaitable[bool]]
 
 _INACTIVE = "The keys open nothing until: strongroom admin subscription activate"
 
@@ -117,15 +118,14 @@ def _hints(keys: list[dict[str, Any]]) -> str:
     return ", ".join(f"{key['slot']} {key['hint']}" for key in keys if key["replaced_at"] is None)
 
 
-def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, action: Action, otherwise: str) -> None:
-    """Run one change of a state, note it, and fail with `otherwise` where there was nothing to change."""
+def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, otherwise: str) -> None:
+    """Run one change of a state, and fail with `otherwise` where there was nothing to change."""
 
     async def work(store: Store, now: int) -> None:
         async def change(tx: Transaction) -> None:
             owner = await provider_id(tx, provider)
-            if not await act(tx, owner, subscription_id, now):
+            if not await act(tx, owner, subscription_id, None, now):
                 raise Failed(otherwise)
-            await audit.record(tx, owner, action, now, object_id=subscription_id)
 
         await store.write(change)
 
@@ -140,7 +140,7 @@ def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, 
 def activate(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
     """Open the subscription ID of PROVIDER for use."""
     otherwise = "the provider has no such subscription that is approved and waits to be activated"
-    _change(data, provider, subscription_id, subscriptions.activate, Action.subscription_activated, otherwise)
+    _change(data, provider, subscription_id, subscribing.activate, otherwise)
     show({"id": to_text(subscription_id), "state": "active"}, as_json, "activated")
 
 
@@ -158,11 +158,10 @@ def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, dat
     async def work(store: Store, now: int) -> str:
         async def change(tx: Transaction) -> str:
             owner = await provider_id(tx, provider)
-            record = await subscriptions.read(tx, owner, subscription_id)
-            if record is None or record.state == "cancelled":
+            made = await subscribing.regenerate(tx, owner, subscription_id, slot, span, None, now)
+            if made is None:
                 raise Failed("the provider has no such subscription in force")
-            await audit.record(tx, owner, Action.key_regenerated, now, object_id=subscription_id, detail=slot)
-            return await subscriptions.regenerate(tx, owner, subscription_id, slot, now, span)
+            return made
 
         return await store.write(change)
 
@@ -179,7 +178,7 @@ def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, dat
 def cancel(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
     """End the subscription ID of PROVIDER and both its keys for good."""
     otherwise = "the provider has no such subscription in force"
-    _change(data, provider, subscription_id, subscriptions.cancel, Action.subscription_cancelled, otherwise)
+    _change(data, provider, subscription_id, subscribing.cancel, otherwise)
     show({"id": to_text(subscription_id), "state": "cancelled"}, as_json, "cancelled")
 
 

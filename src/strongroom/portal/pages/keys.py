@@ -3,15 +3,13 @@
 from starlette.responses import Response
 
 from strongroom.access import providers, subscriptions
-from strongroom.portal import examples, shown_once, subscribing
+from strongroom.portal import api_keys, examples, shown_once, subscribing
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error, provider_of
 from strongroom.portal.pages.subscriptions import WRONG_DAY, detail_of, path_of, subscription_page
 from strongroom.portal.refusals import Absent
-from strongroom.server import audit, tokens
-from strongroom.server.audit import Action
+from strongroom.portal.subscribing import GRACES
 from strongroom.server.clock import SECOND
-from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text, to_text
 
 MAX_NAME = 80
@@ -51,14 +49,14 @@ async def regenerate(visit: Visit) -> Response:
     portal, provider_id, now, who = visit.portal, visit.organisation.provider_id, visit.now, visit.who
     record = (await detail_of(visit)).subscription
     slot, grace = visit.form.text("slot"), visit.form.text("grace")
-    if slot not in subscriptions.SLOTS or grace not in subscribing.GRACES:
+    if slot not in subscriptions.SLOTS or grace not in GRACES:
         raise Absent
     try:
         ends = subscribing.key_expiry(visit.form.text("key_ends"), now)
     except subscribing.WrongExpiry:
         return await subscription_page(visit, await detail_of(visit), {f"new-ends-{slot}": WRONG_DAY})
     key = await portal.access.write(
-        lambda tx: subscribing.regenerate(tx, provider_id, record.id, slot, grace, who.developer_id, now, ends)
+        lambda tx: subscribing.regenerate(tx, provider_id, record.id, slot, GRACES[grace], who.developer_id, now, ends)
     )
     if key is None:
         return visit.redirect(path_of(visit, record.id), "nothing_changed")
@@ -108,15 +106,11 @@ async def create_api_key(visit: Visit) -> Response:
     name = visit.form.text("name")
     error = name_error(name, MAX_NAME)
 
-    async def work(tx: Transaction) -> str:
-        key = await providers.create_key(tx, provider_id, name, now)
-        detail = _named(name, key)
-        await audit.record(tx, provider_id, Action.api_key_created, now, actor_id=who.developer_id, detail=detail)
-        return key
-
     if error is None:
         try:
-            key = await portal.access.write(work)
+            key = await portal.access.write(
+                lambda tx: api_keys.create(tx, provider_id, name, now, actor_id=who.developer_id)
+            )
         except providers.TooManyKeys:
             error = "There are two active keys. Revoke one of them first."
     if error is not None:
@@ -144,7 +138,7 @@ async def show_new_api_key(visit: Visit) -> Response:
 async def revoke_api_key(visit: Visit) -> Response:
     provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who
     key_id, grace = from_text(visit.path("key")), visit.form.text("grace")
-    if key_id is None or grace not in subscribing.GRACES:
+    if key_id is None or grace not in GRACES:
         raise Absent
 
     path = f"/organisations/{visit.path('organisation')}/api-keys"
@@ -153,26 +147,15 @@ async def revoke_api_key(visit: Visit) -> Response:
         key = next((key for key in keys if key.id == key_id), None)
         if key is None:
             raise Absent
-        when = f"in {'an' if grace == 'hour' else 'a'} {grace}" if subscribing.GRACES[grace] else "at once"
+        when = f"in {'an' if grace == 'hour' else 'a'} {grace}" if GRACES[grace] else "at once"
         text = f"Servers that use {key.hint} are refused {when}. This cannot be undone."
         return visit.ask(f"Revoke {key.name}?", text, "Revoke the key", path, grace=grace)
 
-    async def work(tx: Transaction) -> bool:
-        if not await providers.revoke_key(tx, provider_id, key_id, now + subscribing.GRACES[grace]):
-            return False
-        detail = f"works for another {grace}" if subscribing.GRACES[grace] else "at once"
-        await audit.record(
-            tx, provider_id, Action.api_key_revoked, now, actor_id=who.developer_id, object_id=key_id, detail=detail
-        )
-        return True
-
-    done = await visit.portal.access.write(work)
+    done = await visit.portal.access.write(
+        lambda tx: api_keys.revoke(tx, provider_id, key_id, GRACES[grace], now, actor_id=who.developer_id)
+    )
     notice = "api_key_revoked" if done else "nothing_changed"
     return visit.redirect(path, notice)
-
-
-def _named(name: str, key: str) -> str:
-    return f"{name} ({tokens.hint(key)})"
 
 
 async def _take(visit: Visit, subject_id: bytes) -> dict[str, str] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.portal.furnished import differences, rows
+from tests.portal.furnished import OPERATOR, differences, rows
 
 from strongroom.cli.root import root
 from strongroom.server.ids import from_text
@@ -109,8 +109,43 @@ async def test_a_rejected_subscription_has_ended(site: "Site", run: Run) -> None
     assert done.exit_code == 0, done.stderr
     assert await notes(site, subscription) == [("subscription_rejected", None, "No such app.")]
     await browser.get(f"/organisations/{provider}/subscriptions/{subscription}")
-    assert "ancelled" in browser.text
+    assert "The operator did not approve this subscription. The reason: No such app." in browser.text
     assert (await run("admin", "subscription", "waiting")).stdout == ""
+
+
+async def test_why_a_subscription_is_suspended_stands_on_its_page_until_it_is_resumed(site: "Site", run: Run) -> None:
+    browser = await site.sign_up()
+    provider, subscription = await apply_for(browser, "Acme", "shop")
+    page = f"/organisations/{provider}/subscriptions/{subscription}"
+    for act, *more in (("approve",), ("activate",), ("suspend", "--reason", "A key was found in public.")):
+        await run("admin", "subscription", act, "Acme", subscription, *more)
+    assert "The reason: A key was found in public." in (await browser.get(page)).text
+    for act in ("resume", "cancel"):
+        await run("admin", "subscription", act, "Acme", subscription)
+        assert "reason" not in (await browser.get(page)).text
+        assert "not approve" not in browser.text
+
+
+async def test_operators_are_told_what_waits_up_to_a_limit(site: "Site") -> None:
+    browser = await site.sign_up()
+    await apply_for(browser, "Acme", "shop 0")
+    base = browser.path.partition("/subscriptions/")[0]
+    (mail,) = await site.mails(OPERATOR)
+    body = mail.get_body(("plain",))
+    assert body is not None
+    assert all(word in " ".join(body.get_content().split()) for word in ("“Acme”", "“shop 0”", "Production"))
+    assert await site.link(OPERATOR) == "/operator"
+    for number in range(1, 7):
+        await browser.get(f"{base}/subscribe/production")
+        await browser.send(f"{base}/subscribe/production", name=f"shop {number}", terms="yes")
+        assert "The keys of" in browser.text
+    await browser.get(f"{base}/subscribe/sandbox")
+    await browser.send(f"{base}/subscribe/sandbox", name="ready at once", terms="yes")
+    assert len(await site.mails(OPERATOR)) == 5
+    site.clock.move(3601)
+    await browser.get(f"{base}/subscribe/production")
+    await browser.send(f"{base}/subscribe/production", name="later", terms="yes")
+    assert len(await site.mails(OPERATOR)) == 6
 
 
 async def test_keys_made_on_the_command_line_leave_the_notes_that_the_pages_leave(site: "Site", run: Run) -> None:

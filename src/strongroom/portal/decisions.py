@@ -2,12 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from strongroom.access import subscription_states, subscriptions
 from strongroom.access.subscriptions import SubscriptionRecord
-from strongroom.portal import messages, organisations
-from strongroom.portal.mail import MailQueue
+from strongroom.portal import limits, messages, organisations
+from strongroom.portal.area import Portal
+from strongroom.portal.emails import canonical_email
+from strongroom.portal.mail import MailQueue, Message
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.db import Transaction
@@ -15,6 +18,7 @@ from strongroom.server.ids import to_text
 
 _Run: TypeAlias = Callable[[Transaction, SubscriptionRecord, int], Awaitable[bool]]
 
+_LOOKED_AT = 100
 MAX_REASON = 160
 """Of the 200 characters of a line of the audit."""
 
@@ -91,3 +95,29 @@ async def tell_owners(
         outcome, said = DECISIONS[name].outcome, _said(reason)
         await mail.put(tx, messages.subscription_news(owner.email, record.name, outcome, url, said), now)
     return len(owners)
+
+
+async def tell_operators(portal: Portal, name: str, organisation: str, product: str, now: int) -> None:
+    """A message to every operator about a subscription that waits for approval, up to a limit for each of them."""
+    for address in portal.settings.operators:
+        email = canonical_email(address)
+        if email is not None:
+            message = messages.subscription_waits(email, name, organisation, product, portal.url("/operator"))
+            await portal.mail.write_unless_flooded(partial(_put_for_operator, portal, message, now))
+
+
+async def _put_for_operator(portal: Portal, message: Message, now: int, tx: Transaction) -> None:
+    await limits.count(tx, portal.secret, limits.OPERATOR_NEWS, message.to, now)
+    await portal.mail.put(tx, message, now)
+
+
+async def reason(tx: Transaction, record: SubscriptionRecord) -> str | None:
+    """Why a subscription was rejected or is suspended, empty where nobody said; None where it is neither.
+
+    Looked for among the newest hundred acts of the organisation, in the access database.
+    """
+    action = {"suspended": Action.subscription_suspended, "cancelled": Action.subscription_rejected}.get(record.state)
+    if action is None:
+        return None
+    events = await audit.list_of(tx, record.provider_id, _LOOKED_AT)
+    return next((event.detail for event in events if (event.action, event.object_id) == (action, record.id)), None)

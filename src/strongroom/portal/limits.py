@@ -58,6 +58,8 @@ MAIL_TO_FROM = Limit("mail-to-from", 3, HOUR)
 """Messages to one mailbox that one network causes."""
 MAIL_TO = Limit("mail-to", 10, HOUR)
 """Messages of one kind to one mailbox, from wherever: room enough that nobody uses up what its owner needs."""
+OPERATOR_NEWS = Limit("operator-news", 5, HOUR)
+"""Messages to one operator about subscriptions that wait: all of them stand on the operator's page."""
 
 
 class TooMany(Exception):

@@ -129,6 +129,19 @@ def subscription_news(to: str, name: str, outcome: str, url: str, reason: str = 
     )
 
 
+def subscription_waits(to: str, name: str, organisation: str, product: str, url: str) -> Message:
+    """To an operator."""
+    return compose(
+        to,
+        "A Strongroom subscription waits for you",
+        f"The organisation “{organisation}” subscribed to {product} and calls it “{name}”. Its keys open nothing until you "
+        "approve it and the developer activates it.",
+        "There are at most five of these messages in an hour; the operator's page shows all that waits.",
+        button="Look at what waits",
+        url=url,
+    )
+
+
 def subscription_ends(to: str, name: str, when: str, url: str) -> Message:
     return compose(
         to,

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from strongroom.portal import quotas, shown_once, subscribing
+from strongroom.portal import decisions, quotas, shown_once, subscribing
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error, provider_of
 from strongroom.portal.products import Product
@@ -59,6 +59,8 @@ async def subscribe(visit: Visit) -> Response:
             errors["name"] = f"An organisation has at most {subscribing.MAX_IN_FORCE} subscriptions."
     if errors:
         return visit.page("subscription/new.html", product=product, provider=provider, errors=errors)
+    if product.approval:
+        await decisions.tell_operators(portal, name, provider.name, product.name, now)
     values = {"primary": new.primary, "secondary": new.secondary}
     row = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, new.id, values, now))
     return visit.redirect(f"{path_of(visit, new.id)}/keys/{to_text(row)}")
@@ -126,6 +128,7 @@ async def subscription_page(visit: Visit, detail: Detail, errors: dict[str, str]
     return visit.page(
         "subscription/detail.html",
         errors=errors,
+        reason=await portal.access.read(lambda tx: decisions.reason(tx, record)),
         provider=await provider_of(visit),
         detail=detail,
         product=product,

@@ -143,6 +143,7 @@ async def test_operators_are_told_what_waits_up_to_a_limit(site: "Site") -> None
     await browser.send(f"{base}/subscribe/sandbox", name="ready at once", terms="yes")
     assert len(await site.mails(OPERATOR)) == 5
     site.clock.move(3601)
+    browser = await site.sign_in()
     await browser.get(f"{base}/subscribe/production")
     await browser.send(f"{base}/subscribe/production", name="later", terms="yes")
     assert len(await site.mails(OPERATOR)) == 6

@@ -134,8 +134,8 @@ def subscription_waits(to: str, name: str, organisation: str, product: str, url:
     return compose(
         to,
         "A Strongroom subscription waits for you",
-        f"The organisation “{organisation}” subscribed to {product} and calls it “{name}”. Its keys open nothing until you "
-        "approve it and the developer activates it.",
+        f"The organisation “{organisation}” subscribed to {product} and calls it “{name}”. Its keys open nothing until "
+        "you approve it and the developer activates it.",
         "There are at most five of these messages in an hour; the operator's page shows all that waits.",
         button="Look at what waits",
         url=url,

@@ -107,6 +107,17 @@ async def test_first_use_is_possible_for_half_an_hour(world: "World") -> None:
     assert await world.refused(world.authenticate(unused)) is Refusal.session_invalid
 
 
+async def test_a_string_from_a_future_that_was_taken_back_is_not_used_for_the_first_time(world: "World") -> None:
+    await world.create_user("ada")
+    used, unused = await world.log_in("ada"), await world.log_in("ada")
+    await world.authenticate(used)
+    world.clock.move(-29 * 60)
+    await world.authenticate(used)
+    assert isinstance(await world.authenticate(await world.log_in("ada")), VaultSession)
+    world.clock.move(-2 * 60)
+    assert await world.refused(world.authenticate(unused)) is Refusal.session_invalid
+
+
 async def test_a_session_ends_after_its_lifetime(world: "World") -> None:
     await world.create_user("ada")
     text = await world.log_in("ada")

@@ -144,7 +144,8 @@ async def authenticate(vault: Vault, provider_id: bytes, text: str) -> VaultSess
         await _look(tx, session, now, claims)
 
     if not await vault.store.read(look):
-        if now - claims.issued_at > vault.first_use_window_ms:
+        # Nor from the future: where the clock was set back, a restore may have ended sessions at an earlier time.
+        if abs(now - claims.issued_at) > vault.first_use_window_ms:
             raise Refused(Refusal.session_invalid)
         await vault.store.write(first_use)
     return session

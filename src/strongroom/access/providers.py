@@ -1,5 +1,6 @@
 """Providers, the external parties, and the API keys that let them issue admission tokens."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from strongroom.server import tokens
@@ -106,6 +107,12 @@ async def find(tx: Transaction, name: str) -> bytes | None:
 async def read(tx: Transaction, provider_id: bytes) -> ProviderRecord | None:
     row = await tx.one(READ, id=provider_id)
     return None if row is None else ProviderRecord(*row)
+
+
+async def in_force(tx: Transaction, provider_ids: Iterable[bytes]) -> dict[bytes, ProviderRecord]:
+    """Those of these providers that are there and were not closed."""
+    found = {row: await read(tx, row) for row in provider_ids}
+    return {row: record for row, record in found.items() if record is not None and record.closed_at is None}
 
 
 async def list_all(tx: Transaction) -> list[ProviderRecord]:

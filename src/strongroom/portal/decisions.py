@@ -90,10 +90,10 @@ async def tell_owners(
 ) -> int:
     """Put down a message to every owner, in the portal's database; how many. `base_url` is the portal's."""
     url = f"{base_url}/organisations/{to_text(record.provider_id)}/subscriptions/{to_text(record.id)}"
-    owners = [one for one in await organisations.members_of(tx, record.provider_id) if one.role == "owner"]
+    owners = (await organisations.owners_of(tx, [record.provider_id]))[record.provider_id]
     for owner in owners:
         outcome, said = DECISIONS[name].outcome, _said(reason)
-        await mail.put(tx, messages.subscription_news(owner.email, record.name, outcome, url, said), now)
+        await mail.put(tx, messages.subscription_news(owner, record.name, outcome, url, said), now)
     return len(owners)
 
 

@@ -1,5 +1,6 @@
 """Organisations: a provider as its developers see it, and who belongs to it in which role."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -86,6 +87,13 @@ async def found(tx: Transaction, provider_id: bytes, developer_id: bytes, now: i
 
 async def members_of(tx: Transaction, provider_id: bytes) -> list[Member]:
     return [Member(*row) for row in await tx.all(MEMBERS, provider_id=provider_id)]
+
+
+async def owners_of(tx: Transaction, provider_ids: Iterable[bytes]) -> dict[bytes, list[str]]:
+    """The addresses of the owners of each organisation."""
+    return {
+        row: [member.email for member in await members_of(tx, row) if member.role == "owner"] for row in provider_ids
+    }
 
 
 async def join(tx: Transaction, provider_id: bytes, developer_id: bytes, role: Role, now: int) -> bool:

@@ -156,13 +156,7 @@ def _owners(data: str | None, provider_ids: set[bytes]) -> dict[bytes, list[str]
         return {}
 
     async def work(store: Store, now: int) -> dict[bytes, list[str]]:
-        async def find(tx: Transaction) -> dict[bytes, list[str]]:
-            return {
-                row: [one.email for one in await organisations.members_of(tx, row) if one.role == "owner"]
-                for row in provider_ids
-            }
-
-        return await store.read(find)
+        return await store.read(lambda tx: organisations.owners_of(tx, provider_ids))
 
     return in_store(data, "portal", work)
 

@@ -6,8 +6,7 @@ from strongroom.portal import developers, limits, links, messages, organisations
 from strongroom.portal.developers import MAX_NAME, Developer
 from strongroom.portal.emails import WRONG_EMAIL, canonical_email
 from strongroom.portal.page import Needs, Page, Visit
-from strongroom.portal.pages.organisation import name_error
-from strongroom.portal.pages.products import own_providers
+from strongroom.portal.pages.organisation import name_error, own_providers
 from strongroom.portal.refusals import Absent
 from strongroom.server.db import Transaction
 

@@ -9,7 +9,7 @@ from strongroom.portal.emails import canonical_email
 from strongroom.portal.invitations import Invitation
 from strongroom.portal.organisations import Role
 from strongroom.portal.page import Needs, Page, Visit
-from strongroom.portal.pages.products import own_providers
+from strongroom.portal.pages.organisation import own_providers
 from strongroom.portal.refusals import Absent
 from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text, to_text
@@ -43,24 +43,23 @@ async def _invited(visit: Visit) -> list[tuple[Invitation, str]]:
     portal, now, email = visit.portal, visit.now, canonical_email(visit.who.email)
     if email is None:
         return []
-    found = []
-    for invitation in await portal.store.read(lambda tx: invitations.open_for(tx, email, now)):
-        provider_id = invitation.provider_id
-        provider = await portal.access.read(lambda tx, row=provider_id: providers.read(tx, row))  # type: ignore[misc]  # bound early
-        if provider is not None and provider.closed_at is None:
-            found.append((invitation, provider.name))
-    return found
+    waiting = await portal.store.read(lambda tx: invitations.open_for(tx, email, now))
+    ids = {one.provider_id for one in waiting}
+    found = await portal.access.read(lambda tx: providers.in_force(tx, ids))
+    return [(one, found[one.provider_id].name) for one in waiting if one.provider_id in found]
 
 
 async def _with_subscriptions(
     visit: Visit, own: list[tuple[ProviderRecord, Role]]
 ) -> list[tuple[ProviderRecord, Role, list[subscriptions.SubscriptionRecord]]]:
-    found = []
-    for provider, role in own:
-        provider_id = provider.id
-        records = await visit.portal.access.read(lambda tx, row=provider_id: subscriptions.list_of(tx, row))  # type: ignore[misc]  # bound early
-        found.append((provider, role, [record for record in records if record.state != "cancelled"]))
-    return found
+    async def look(tx: Transaction) -> list[list[subscriptions.SubscriptionRecord]]:
+        return [await subscriptions.list_of(tx, provider.id) for provider, _ in own]
+
+    found = await visit.portal.access.read_many(look)
+    return [
+        (provider, role, [record for record in records if record.state != "cancelled"])
+        for (provider, role), records in zip(own, found, strict=True)
+    ]
 
 
 PAGES = (

@@ -25,11 +25,8 @@ async def show(visit: Visit) -> Response:
     after = from_text(visit.query("after")) or b""
     waiting = await access.read(lambda tx: subscription_states.waiting(tx, PAGE_SIZE, after))
     found = await access.read(lambda tx: subscription_states.all_in_force(tx, PAGE_SIZE, before))
-    owners = {}
-    for record, _ in waiting:
-        row = record.provider_id
-        members = await visit.portal.store.read(lambda tx, row=row: organisations.members_of(tx, row))  # type: ignore[misc]  # bound early
-        owners[row] = [member.email for member in members if member.role == "owner"]
+    ids = {record.provider_id for record, _ in waiting}
+    owners = await visit.portal.store.read_many(lambda tx: organisations.owners_of(tx, ids))
     return visit.page(
         "operator.html",
         waiting=waiting,

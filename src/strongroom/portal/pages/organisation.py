@@ -7,7 +7,7 @@ from starlette.responses import Response
 from strongroom.access import providers, sandbox, subscriptions, usage
 from strongroom.access.providers import ProviderRecord
 from strongroom.portal import organisations
-from strongroom.portal.organisations import MAX_NAME, MAX_OWNED, TooManyOrganisations
+from strongroom.portal.organisations import MAX_NAME, MAX_OWNED, Role, TooManyOrganisations
 from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.refusals import Absent
 from strongroom.server import audit
@@ -46,6 +46,16 @@ def name_error(name: str, limit: int = MAX_NAME) -> str | None:
 def organisation_name_error(name: str) -> str | None:
     """The same for the name of an organisation, which the sandbox has to be able to take at any time."""
     return "This name is taken." if name == sandbox.NAME else name_error(name)
+
+
+async def own_providers(visit: Visit) -> list[tuple[ProviderRecord, Role]]:
+    """The visitor's organisations by name; one whose making was interrupted is left out."""
+    portal, developer_id = visit.portal, visit.who.developer_id
+    roles = {
+        one.provider_id: one.role for one in await portal.store.read(lambda tx: organisations.list_of(tx, developer_id))
+    }
+    found = await portal.access.read(lambda tx: providers.in_force(tx, roles))
+    return sorted(((found[row], roles[row]) for row in found), key=lambda one: one[0].name.casefold())
 
 
 async def show_new(visit: Visit) -> Response:

@@ -16,8 +16,8 @@ import pytest
 
 from strongroom.app import Application
 from strongroom.portal.area import PREFIX, Portal
-from strongroom.portal.mail import MailQueue, Message
-from strongroom.portal.mailers import OutboxMailer
+from strongroom.portal.messaging.mail import MailQueue, Message
+from strongroom.portal.messaging.mailers import OutboxMailer
 from strongroom.server import passphrases
 from strongroom.server.clock import MovableClock
 from strongroom.server.settings import load

@@ -8,7 +8,7 @@ import pyotp
 from tests.portal.authenticator import Authenticator
 
 from strongroom.crypto.checksum import with_checksum
-from strongroom.portal.page import Page
+from strongroom.portal.web.page import Page
 from strongroom.server.db import Row, Store, Transaction
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from strongroom.portal.agents import describe
+from strongroom.portal.accounts.agents import describe
 
 
 @pytest.mark.parametrize(

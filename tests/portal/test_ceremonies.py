@@ -10,8 +10,8 @@ import cbor2
 import pytest
 from tests.portal.authenticator import Authenticator, encode
 
-from strongroom.portal import ceremonies
-from strongroom.portal.ceremonies import PasskeyRefused, Site
+from strongroom.portal.accounts import ceremonies
+from strongroom.portal.accounts.ceremonies import PasskeyRefused, Site
 
 SITE = Site("localhost", "http://localhost:8000")
 JUNK: tuple[Any, ...] = (

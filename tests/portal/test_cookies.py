@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from strongroom.app import Application
-from strongroom.portal import developers, sessions
+from strongroom.portal.accounts import developers, sessions
 from strongroom.server.clock import HOUR
 from strongroom.server.db import Transaction
 from strongroom.server.settings import load

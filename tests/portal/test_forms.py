@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.portal.forms import MAX_BODY
+from strongroom.portal.web.forms import MAX_BODY
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Site

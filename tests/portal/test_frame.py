@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from tests.portal.furnished import token_of
 
-from strongroom.portal.security_headers import HEADERS
+from strongroom.portal.web.security_headers import HEADERS
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site

@@ -13,10 +13,10 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
-from strongroom.portal import messages
 from strongroom.portal.limits import TooMany
-from strongroom.portal.mail import MAX_TRIES, MailQueue, Message, NotSent
-from strongroom.portal.mailers import OutboxMailer, SmtpMailer, compose, make
+from strongroom.portal.messaging import messages
+from strongroom.portal.messaging.mail import MAX_TRIES, MailQueue, Message, NotSent
+from strongroom.portal.messaging.mailers import OutboxMailer, SmtpMailer, compose, make
 from strongroom.server.clock import MovableClock
 from strongroom.server.db import Store, Transaction
 from strongroom.server.db.open import open_store

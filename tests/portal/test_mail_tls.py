@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from strongroom.portal import messages
-from strongroom.portal.mail import NotSent
-from strongroom.portal.mailers import SmtpMailer
+from strongroom.portal.messaging import messages
+from strongroom.portal.messaging.mail import NotSent
+from strongroom.portal.messaging.mailers import SmtpMailer
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from strongroom.portal import products
+from strongroom.portal.subscriptions import products
 from strongroom.server.settings import SettingsError
 
 GOOD = """

@@ -8,8 +8,8 @@ import pytest
 
 from strongroom import Strongroom
 from strongroom.client.calls import BlockingCalls
-from strongroom.portal import examples
-from strongroom.portal.reference import TABLES, Operation, Reference, reference
+from strongroom.portal.documentation import examples
+from strongroom.portal.documentation.reference import TABLES, Operation, Reference, reference
 from strongroom.wire.endpoint import Credential
 from strongroom.wire.refusal import Refusal
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.portal import cookies, limits, maintenance
-from strongroom.portal.ceremonies import site as passkey_site
-from strongroom.portal.emails import canonical_email
+from strongroom.portal import limits, maintenance
+from strongroom.portal.accounts.ceremonies import site as passkey_site
+from strongroom.portal.accounts.emails import canonical_email
+from strongroom.portal.accounts.passwords import MIN_LENGTH, fault
 from strongroom.portal.limits import Limit, TooMany
-from strongroom.portal.passwords import MIN_LENGTH, fault
 from strongroom.portal.sealing import Unreadable, seal, unseal
-from strongroom.portal.signing_in import safe_next
+from strongroom.portal.web import cookies
+from strongroom.portal.web.signing_in import safe_next
 from strongroom.server.db import Store, Transaction
 from strongroom.server.db.open import open_store
 from strongroom.server.secret import ServerSecret

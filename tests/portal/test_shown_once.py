@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from strongroom.portal import shown_once
+from strongroom.portal.subscriptions import shown_once
 from strongroom.server.secret import ServerSecret
 
 pytestmark = pytest.mark.anyio

@@ -8,9 +8,11 @@ from tests.portal.furnished import Organisation, furnish, operator, subscribe
 
 from strongroom.access import subscription_states, subscriptions
 from strongroom.access.subscriptions import SubscriptionRecord
-from strongroom.portal import organisations, reminders, subscribing
-from strongroom.portal.products import Product
-from strongroom.portal.subscribing import MAX_EXPIRY, WrongExpiry, expiry
+from strongroom.portal import reminders
+from strongroom.portal.membership import organisations
+from strongroom.portal.subscriptions import subscribing
+from strongroom.portal.subscriptions.products import Product
+from strongroom.portal.subscriptions.subscribing import MAX_EXPIRY, WrongExpiry, expiry
 from strongroom.server.clock import DAY, wire_time
 from strongroom.server.ids import from_text
 from strongroom.wire.refusal import Refused

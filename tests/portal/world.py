@@ -19,9 +19,10 @@ from tests.portal.furnished import (
     token_of,
 )
 
-from strongroom.portal import cookies, sessions
+from strongroom.portal.accounts import sessions
 from strongroom.portal.area import PREFIX
-from strongroom.portal.page import Page
+from strongroom.portal.web import cookies
+from strongroom.portal.web.page import Page
 from strongroom.server.clock import DAY, wire_time
 from strongroom.server.db import Transaction
 from strongroom.server.ids import to_text

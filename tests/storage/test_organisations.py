@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from strongroom.portal import organisations
-from strongroom.portal.organisations import LastOwner, TooManyOrganisations
+from strongroom.portal.membership import organisations
+from strongroom.portal.membership.organisations import LastOwner, TooManyOrganisations
 from strongroom.portal.pages.account import delete_unless_needed
 from strongroom.portal.refusals import Forbidden
 from strongroom.server.db import Store

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from strongroom.portal.mail import MailQueue
-from strongroom.portal.products import Products
+from strongroom.portal.messaging.mail import MailQueue
+from strongroom.portal.subscriptions.products import Products
 from strongroom.server.client_address import TrustedProxies
 from strongroom.server.clock import Clock
 from strongroom.server.db import Store

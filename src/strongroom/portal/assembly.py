@@ -6,9 +6,9 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 
-from strongroom.portal import products
 from strongroom.portal.area import PREFIX, Portal
-from strongroom.portal.mail import MailQueue
+from strongroom.portal.messaging.mail import MailQueue
+from strongroom.portal.subscriptions import products
 from strongroom.server.asgi import Application, Receive, Scope, Send
 from strongroom.server.client_address import TrustedProxies
 from strongroom.server.clock import Clock
@@ -39,7 +39,9 @@ def make(
         raise SettingsError(
             "for the portal install strongroom[server,portal], or serve without it: --areas keystore,vault"
         )
-    from strongroom.portal.mailers import make as make_mailer  # the mail libraries: for processes with a portal
+    from strongroom.portal.messaging.mailers import (
+        make as make_mailer,  # the mail libraries: for processes with a portal
+    )
 
     offered = products.Products(settings.products)
     store = open_store()
@@ -84,7 +86,7 @@ class Pages:
 
     async def _loaded(self) -> Application:
         if self._frame is None:
-            frame = await asyncio.to_thread(import_module, "strongroom.portal.frame")  # off the event loop
+            frame = await asyncio.to_thread(import_module, "strongroom.portal.web.frame")  # off the event loop
             self._frame = frame.Frame(self._portal, self._access_log)
         return self._frame
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from strongroom.portal.emails import mailbox
+from strongroom.portal.accounts.emails import mailbox
 from strongroom.server.clock import DAY, HOUR, MINUTE
 from strongroom.server.db import Transaction
 from strongroom.server.secret import ServerSecret

@@ -1,7 +1,10 @@
 """What the portal does from time to time without being asked."""
 
-from strongroom.portal import challenges, invitations, limits, links, sessions, shown_once, sign_ups, told
+from strongroom.portal import limits, told
+from strongroom.portal.accounts import challenges, links, sessions, sign_ups
 from strongroom.portal.area import Portal
+from strongroom.portal.membership import invitations
+from strongroom.portal.subscriptions import shown_once
 from strongroom.server.db import Transaction
 
 BATCH = 500

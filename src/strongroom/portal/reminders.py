@@ -4,11 +4,14 @@ from strongroom.access import key_ends, subscription_states, usage
 from strongroom.access.key_ends import DueKey
 from strongroom.access.subscriptions import SubscriptionRecord
 from strongroom.access.usage import HeavyUse
-from strongroom.portal import closing, messages, quotas, told
+from strongroom.portal import told
 from strongroom.portal.area import Portal
-from strongroom.portal.mail import Message
-from strongroom.portal.products import Product
+from strongroom.portal.membership import closing
+from strongroom.portal.messaging import messages
+from strongroom.portal.messaging.mail import Message
 from strongroom.portal.rendering import moment
+from strongroom.portal.subscriptions import quotas
+from strongroom.portal.subscriptions.products import Product
 from strongroom.portal.told import News
 from strongroom.server.clock import DAY, SECOND, duration
 from strongroom.server.ids import to_text

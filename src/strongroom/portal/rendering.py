@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from strongroom.portal.agents import describe
+from strongroom.portal.accounts.agents import describe
 from strongroom.portal.area import PREFIX
 from strongroom.portal.notices import NOTICES
 from strongroom.server.clock import MINUTE, duration, wire_time

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from strongroom.portal import organisations
 from strongroom.portal.area import Portal
-from strongroom.portal.mail import Message
+from strongroom.portal.membership import organisations
+from strongroom.portal.messaging.mail import Message
 from strongroom.server.clock import DAY
 from strongroom.server.db import Transaction, Value
 

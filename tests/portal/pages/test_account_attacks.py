@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from strongroom.portal import developers, signing_in
+from strongroom.portal.accounts import developers
+from strongroom.portal.web import signing_in
 from strongroom.server.db import Transaction
 
 if TYPE_CHECKING:

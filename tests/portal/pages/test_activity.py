@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from strongroom.portal.activity import SENTENCES
+from strongroom.portal.membership.activity import SENTENCES
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.ids import from_text

@@ -8,8 +8,8 @@ from tests.portal.furnished import OPERATOR, restore
 from tests.portal.world import MEMBER, OWNER, World
 
 from strongroom.access import closing
-from strongroom.portal.page import Needs
 from strongroom.portal.pages import ALL
+from strongroom.portal.web.page import Needs
 from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text
 

@@ -10,8 +10,8 @@ from tests.portal.furnished import OPERATOR, SECRET_NAME, UUID, Organisation, of
 from tests.portal.world import HALF, MEMBER, NOBODY, OWNER, REMOVED, STRANGER, World
 
 from strongroom.portal.area import PREFIX
-from strongroom.portal.page import Needs, Page
 from strongroom.portal.pages import ALL
+from strongroom.portal.web.page import Needs, Page
 from strongroom.server.ids import new_row_id, to_text
 
 if TYPE_CHECKING:

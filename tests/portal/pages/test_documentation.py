@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from strongroom.app import Application
-from strongroom.portal.reference import reference
+from strongroom.portal.documentation.reference import reference
 from strongroom.portal.rendering import STATIC
 from strongroom.server.settings import load
 from strongroom.wire.refusal import Refusal

@@ -9,7 +9,7 @@ import pytest
 
 from strongroom.access import providers, subscriptions
 from strongroom.portal.pages import operator
-from strongroom.portal.products import Products
+from strongroom.portal.subscriptions.products import Products
 from strongroom.server.db import Transaction
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from tests.portal.pages.test_subscriptions import organisation, subscribe
 
 from strongroom.access import closing as access_closing
 from strongroom.access import providers, subscriptions, usage
-from strongroom.portal import closing, developers, limits, organisations, reminders
+from strongroom.portal import limits, reminders
+from strongroom.portal.accounts import developers
+from strongroom.portal.membership import closing, organisations
 from strongroom.server.clock import DAY
 from strongroom.server.db import Unavailable
 from strongroom.server.ids import from_text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyotp
 import pytest
 
-from strongroom.portal import signing_in
+from strongroom.portal.web import signing_in
 from strongroom.server.db import Transaction
 from strongroom.testing.postgres_server import PostgresServer
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.portal.links import LIFETIME
+from strongroom.portal.accounts.links import LIFETIME
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site

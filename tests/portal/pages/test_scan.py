@@ -7,8 +7,8 @@ import pytest
 from tests.portal.furnished import Organisation, differences, furnish, operator, rows, token_of
 
 from strongroom.portal.area import PREFIX
-from strongroom.portal.page import Needs, Page
 from strongroom.portal.pages import ALL
+from strongroom.portal.web.page import Needs, Page
 from strongroom.server.db import Transaction
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import pyotp
 import pytest
 from tests.portal.authenticator import Authenticator
 
-from strongroom.portal import sessions
-from strongroom.portal.developers import Developer
+from strongroom.portal.accounts import sessions
+from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.limits import SECOND_FACTOR
-from strongroom.portal.page import Visit
 from strongroom.portal.pages import second_factor as page
+from strongroom.portal.web.page import Visit
 from strongroom.server.db import Transaction
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.portal import developers
+from strongroom.portal.accounts import developers
+from strongroom.portal.accounts.sign_ups import LIFETIME
 from strongroom.portal.limits import MAIL_FROM, MAIL_TO_FROM
-from strongroom.portal.sign_ups import LIFETIME
 
 if TYPE_CHECKING:
     import httpx

@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from strongroom.access import key_ends, providers, subscription_states, subscriptions, usage
-from strongroom.portal import charts, quotas, reminders, told
+from strongroom.portal import reminders, told
+from strongroom.portal.subscriptions import quotas
+from strongroom.portal.web import charts
 from strongroom.server.clock import DAY, HOUR, MINUTE, wire_time
 from strongroom.server.ids import from_text, to_text
 from strongroom.server.principals import Subscription

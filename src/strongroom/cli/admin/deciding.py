@@ -24,7 +24,7 @@ _NOTHING_WAITS = "No subscription is waiting for approval."
 
 
 def _reason(_: click.Context, __: click.Parameter, value: str) -> str:
-    from strongroom.portal.decisions import MAX_REASON
+    from strongroom.portal.subscriptions.decisions import MAX_REASON
 
     if not value.isprintable() or len(value) > MAX_REASON:
         raise click.BadParameter(f"a reason has up to {MAX_REASON} printable characters, on one line")
@@ -120,9 +120,9 @@ def _decide(
     decision: str, data: str | None, provider: str, subscription_id: bytes, reason: str, otherwise: str
 ) -> int | None:
     """How many owners were written to, None where no portal has any; `Failed` with `otherwise`."""
-    from strongroom.portal import decisions
     from strongroom.portal.area import PREFIX
-    from strongroom.portal.mail import MailQueue
+    from strongroom.portal.messaging.mail import MailQueue
+    from strongroom.portal.subscriptions import decisions
 
     async def decide(store: Store, now: int) -> SubscriptionRecord:
         async def change(tx: Transaction) -> SubscriptionRecord:
@@ -150,7 +150,7 @@ def _decide(
 
 def _owners(data: str | None, provider_ids: set[bytes]) -> dict[bytes, list[str]]:
     """The addresses of the owners, where a portal knows them."""
-    from strongroom.portal import organisations
+    from strongroom.portal.membership import organisations
 
     if not provider_ids or not has_portal(load(os.environ, {"data": data})):
         return {}

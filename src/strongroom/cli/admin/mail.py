@@ -27,10 +27,10 @@ def test(address: str, data: str | None, as_json: bool) -> None:
     Without STRONGROOM_SMTP_URL it is written to the outbox of the data folder, where the portal's mail goes then, as
     long as only this machine can reach the portal.
     """
-    from strongroom.portal import mailers, messages
+    from strongroom.portal.accounts.emails import canonical_email
     from strongroom.portal.area import PREFIX
-    from strongroom.portal.emails import canonical_email
-    from strongroom.portal.mail import NotSent
+    from strongroom.portal.messaging import mailers, messages
+    from strongroom.portal.messaging.mail import NotSent
 
     settings = load(os.environ, {"data": data})
     to = canonical_email(address)

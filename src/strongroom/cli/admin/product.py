@@ -32,7 +32,7 @@ def example(as_json: bool) -> None:
 @json_option
 def check(file: Path | None, as_json: bool) -> None:
     """Check FILE, or the file in STRONGROOM_PRODUCTS, as the service does; show the products in it."""
-    from strongroom.portal import products
+    from strongroom.portal.subscriptions import products
 
     path = file or load(os.environ).products
     try:

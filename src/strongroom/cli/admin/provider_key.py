@@ -6,7 +6,7 @@ from strongroom.access import providers
 from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
-from strongroom.portal import api_keys
+from strongroom.portal.subscriptions import api_keys
 from strongroom.server.db import Store, Transaction
 from strongroom.server.ids import to_text
 from strongroom.server.settings import seconds

@@ -10,7 +10,7 @@ from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provid
 from strongroom.cli.admin.deciding import COMMANDS
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
-from strongroom.portal import subscribing
+from strongroom.portal.subscriptions import subscribing
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.db import Store, Transaction

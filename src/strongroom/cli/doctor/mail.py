@@ -19,8 +19,8 @@ def findings() -> Iterable[Finding]:
     except SettingsError as error:
         yield Finding(_CHECK, Verdict.failed, str(error))
         return
-    from strongroom.portal.mail import NotSent
-    from strongroom.portal.mailers import SmtpMailer, why
+    from strongroom.portal.messaging.mail import NotSent
+    from strongroom.portal.messaging.mailers import SmtpMailer, why
 
     assert settings.smtp_url is not None
     try:

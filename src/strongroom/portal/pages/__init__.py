@@ -1,6 +1,5 @@
 """Every page and action of the portal, as one table: the frame serves it and the tests walk it."""
 
-from strongroom.portal.page import Page
 from strongroom.portal.pages import (
     account,
     activity,
@@ -25,6 +24,7 @@ from strongroom.portal.pages import (
     usage,
     users,
 )
+from strongroom.portal.web.page import Page
 
 ALL: tuple[Page, ...] = (
     *home.PAGES,

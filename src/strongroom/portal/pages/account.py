@@ -2,12 +2,16 @@
 
 from starlette.responses import Response
 
-from strongroom.portal import developers, limits, links, messages, organisations, signing_in
-from strongroom.portal.developers import MAX_NAME, Developer
-from strongroom.portal.emails import WRONG_EMAIL, canonical_email
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal import limits
+from strongroom.portal.accounts import developers, links
+from strongroom.portal.accounts.developers import MAX_NAME, Developer
+from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email
+from strongroom.portal.membership import organisations
+from strongroom.portal.messaging import messages
 from strongroom.portal.pages.organisation import name_error, own_providers
 from strongroom.portal.refusals import Absent
+from strongroom.portal.web import signing_in
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 
 WRONG_PASSWORD = "This is not your password."  # noqa: S105  # what a page says

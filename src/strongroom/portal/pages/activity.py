@@ -2,10 +2,10 @@
 
 from starlette.responses import Response
 
-from strongroom.portal.activity import Names, names_in_access, names_of_people, told
-from strongroom.portal.decisions import ACTIONS as OPERATOR_ACTIONS
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.membership.activity import Names, names_in_access, names_of_people, told
 from strongroom.portal.pages.organisation import provider_of
+from strongroom.portal.subscriptions.decisions import ACTIONS as OPERATOR_ACTIONS
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server import audit
 from strongroom.server.audit import AuditEvent
 

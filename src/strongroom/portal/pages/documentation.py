@@ -4,10 +4,10 @@ from typing import Final
 
 from starlette.responses import Response
 
-from strongroom.portal import examples
-from strongroom.portal.page import Needs, Page, Visit
-from strongroom.portal.reference import TITLES, Reference, reference
+from strongroom.portal.documentation import examples
+from strongroom.portal.documentation.reference import TITLES, Reference, reference
 from strongroom.portal.refusals import Absent
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.pages import RESERVED
 from strongroom.wire.refusal import Refusal
 

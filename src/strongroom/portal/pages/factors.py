@@ -7,15 +7,16 @@ from typing import Any
 import segno
 from starlette.responses import JSONResponse, Response
 
-from strongroom.portal import ceremonies, challenges, passkeys, second_factor, signing_in
+from strongroom.portal.accounts import ceremonies, challenges, passkeys, second_factor
+from strongroom.portal.accounts.ceremonies import PasskeyRefused
+from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.area import PREFIX
-from strongroom.portal.ceremonies import PasskeyRefused
-from strongroom.portal.developers import Developer
-from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
 from strongroom.portal.pages.security import tell
 from strongroom.portal.refusals import Absent
 from strongroom.portal.sealing import Unreadable, seal, unseal
+from strongroom.portal.web import signing_in
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text
 

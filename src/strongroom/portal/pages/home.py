@@ -4,13 +4,13 @@ from starlette.responses import Response
 
 from strongroom.access import providers, subscriptions
 from strongroom.access.providers import ProviderRecord
-from strongroom.portal import invitations, organisations
-from strongroom.portal.emails import canonical_email
-from strongroom.portal.invitations import Invitation
-from strongroom.portal.organisations import Role
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.accounts.emails import canonical_email
+from strongroom.portal.membership import invitations, organisations
+from strongroom.portal.membership.invitations import Invitation
+from strongroom.portal.membership.organisations import Role
 from strongroom.portal.pages.organisation import own_providers
 from strongroom.portal.refusals import Absent
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text, to_text
 

@@ -3,12 +3,13 @@
 from starlette.responses import Response
 
 from strongroom.access import providers, subscriptions
-from strongroom.portal import api_keys, examples, shown_once, subscribing
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.documentation import examples
 from strongroom.portal.pages.organisation import name_error, provider_of
 from strongroom.portal.pages.subscriptions import WRONG_DAY, detail_of, path_of, subscription_page
 from strongroom.portal.refusals import Absent
-from strongroom.portal.subscribing import GRACES
+from strongroom.portal.subscriptions import api_keys, shown_once, subscribing
+from strongroom.portal.subscriptions.subscribing import GRACES
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.clock import SECOND
 from strongroom.server.ids import from_text, to_text
 

@@ -3,10 +3,10 @@
 from starlette.responses import Response
 
 from strongroom.access import subscription_states, subscriptions
-from strongroom.portal import organisations
-from strongroom.portal.decisions import DECISIONS, decide, tell_owners
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.membership import organisations
 from strongroom.portal.refusals import Absent
+from strongroom.portal.subscriptions.decisions import DECISIONS, decide, tell_owners
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.ids import from_text
 
 PAGE_SIZE = 100

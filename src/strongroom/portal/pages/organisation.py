@@ -6,10 +6,10 @@ from starlette.responses import Response
 
 from strongroom.access import providers, sandbox, subscriptions, usage
 from strongroom.access.providers import ProviderRecord
-from strongroom.portal import organisations
-from strongroom.portal.organisations import MAX_NAME, MAX_OWNED, Role, TooManyOrganisations
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.membership import organisations
+from strongroom.portal.membership.organisations import MAX_NAME, MAX_OWNED, Role, TooManyOrganisations
 from strongroom.portal.refusals import Absent
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.clock import DAY

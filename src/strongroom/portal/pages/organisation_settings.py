@@ -4,12 +4,14 @@ from starlette.responses import Response
 
 from strongroom.access.closing import InUse
 from strongroom.access.providers import NameTaken
-from strongroom.portal import closing, limits, organisations, signing_in
-from strongroom.portal.developers import Developer
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal import limits
+from strongroom.portal.accounts.developers import Developer
+from strongroom.portal.membership import closing, organisations
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
 from strongroom.portal.pages.organisation import organisation_name_error, provider_of
 from strongroom.portal.rendering import ago
+from strongroom.portal.web import signing_in
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 
 

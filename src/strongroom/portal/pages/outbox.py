@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
-from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.refusals import Absent
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.settings import is_loopback
 
 MOST = 20

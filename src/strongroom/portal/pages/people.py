@@ -3,15 +3,18 @@
 from starlette.responses import Response
 
 from strongroom.access import providers
-from strongroom.portal import developers, invitations, limits, messages, organisations
-from strongroom.portal.developers import called
-from strongroom.portal.emails import WRONG_EMAIL, canonical_email, mailbox
-from strongroom.portal.invitations import Invitation
+from strongroom.portal import limits
+from strongroom.portal.accounts import developers
+from strongroom.portal.accounts.developers import called
+from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email, mailbox
 from strongroom.portal.limits import TooMany
-from strongroom.portal.organisations import LastOwner, Role
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.membership import invitations, organisations
+from strongroom.portal.membership.invitations import Invitation
+from strongroom.portal.membership.organisations import LastOwner, Role
+from strongroom.portal.messaging import messages
 from strongroom.portal.pages.organisation import provider_of
 from strongroom.portal.refusals import Absent
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text, to_text
 

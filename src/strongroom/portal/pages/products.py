@@ -2,9 +2,9 @@
 
 from starlette.responses import Response
 
-from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import own_providers
 from strongroom.portal.refusals import Absent
+from strongroom.portal.web.page import Needs, Page, Visit
 
 
 async def show_all(visit: Visit) -> Response:

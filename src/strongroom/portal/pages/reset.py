@@ -2,9 +2,12 @@
 
 from starlette.responses import Response
 
-from strongroom.portal import developers, limits, links, messages, passwords, signing_in
-from strongroom.portal.emails import WRONG_EMAIL, canonical_email
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal import limits
+from strongroom.portal.accounts import developers, links, passwords
+from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email
+from strongroom.portal.messaging import messages
+from strongroom.portal.web import signing_in
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 
 

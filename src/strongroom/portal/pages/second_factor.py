@@ -2,23 +2,16 @@
 
 from starlette.responses import JSONResponse, Response
 
-from strongroom.portal import (
-    ceremonies,
-    challenges,
-    developers,
-    limits,
-    messages,
-    passkeys,
-    second_factor,
-    sessions,
-    signing_in,
-)
+from strongroom.portal import limits
+from strongroom.portal.accounts import ceremonies, challenges, developers, passkeys, second_factor, sessions
+from strongroom.portal.accounts.ceremonies import PasskeyRefused
+from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.area import PREFIX
-from strongroom.portal.ceremonies import PasskeyRefused
-from strongroom.portal.developers import Developer
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.messaging import messages
 from strongroom.portal.refusals import Absent
 from strongroom.portal.sealing import Unreadable
+from strongroom.portal.web import signing_in
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 
 WRONG = {"code": "This code is not right, or it was used before."}

@@ -4,12 +4,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from strongroom.portal import ceremonies, developers, messages, passkeys, passwords, second_factor, sessions, signing_in
-from strongroom.portal.activity import told
-from strongroom.portal.developers import Developer
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.accounts import ceremonies, developers, passkeys, passwords, second_factor, sessions
+from strongroom.portal.accounts.developers import Developer
+from strongroom.portal.membership.activity import told
+from strongroom.portal.messaging import messages
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
 from strongroom.portal.refusals import Absent
+from strongroom.portal.web import signing_in
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server import audit
 from strongroom.server.clock import SECOND
 from strongroom.server.db import Transaction

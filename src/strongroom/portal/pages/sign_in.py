@@ -4,9 +4,11 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from strongroom.portal import ceremonies, developers, limits, sessions, signing_in
-from strongroom.portal.emails import canonical_email
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal import limits
+from strongroom.portal.accounts import ceremonies, developers, sessions
+from strongroom.portal.accounts.emails import canonical_email
+from strongroom.portal.web import signing_in
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 
 WRONG = {"": "The e-mail address or the password is not right."}

@@ -2,13 +2,15 @@
 
 from starlette.responses import Response
 
-from strongroom.portal import developers, limits, messages, passwords, sign_ups
-from strongroom.portal.developers import MAX_NAME
-from strongroom.portal.emails import WRONG_EMAIL, canonical_email
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal import limits
+from strongroom.portal.accounts import developers, passwords, sign_ups
+from strongroom.portal.accounts.developers import MAX_NAME
+from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email
+from strongroom.portal.accounts.sign_ups import SignUp
+from strongroom.portal.messaging import messages
 from strongroom.portal.pages.organisation import name_error
-from strongroom.portal.sign_ups import SignUp
-from strongroom.portal.signing_in import open_session, remember
+from strongroom.portal.web.page import Needs, Page, Visit
+from strongroom.portal.web.signing_in import open_session, remember
 from strongroom.server import tokens
 from strongroom.server.db import Transaction
 

@@ -4,9 +4,9 @@ from functools import lru_cache
 
 from starlette.responses import Response
 
-from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.refusals import Absent
 from strongroom.portal.rendering import STATIC
+from strongroom.portal.web.page import Needs, Page, Visit
 
 _MEDIA_TYPES = {
     "css": "text/css; charset=utf-8",

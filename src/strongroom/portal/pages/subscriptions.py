@@ -2,13 +2,13 @@
 
 from starlette.responses import Response
 
-from strongroom.portal import decisions, quotas, shown_once, subscribing
-from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import name_error, provider_of
-from strongroom.portal.products import Product
 from strongroom.portal.refusals import Absent
 from strongroom.portal.rendering import day
-from strongroom.portal.subscribing import Detail
+from strongroom.portal.subscriptions import decisions, quotas, shown_once, subscribing
+from strongroom.portal.subscriptions.products import Product
+from strongroom.portal.subscriptions.subscribing import Detail
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.clock import SECOND
 from strongroom.server.ids import from_text, to_text
 

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 
 from strongroom.crypto.names import canonical_realm
-from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.refusals import Absent
 from strongroom.portal.rendering import STATIC
-from strongroom.portal.security_headers import CONTENT_SECURITY_POLICY
+from strongroom.portal.web.page import Needs, Page, Visit
+from strongroom.portal.web.security_headers import CONTENT_SECURITY_POLICY
 
 _SCRIPT: Final = "text/javascript; charset=utf-8"
 

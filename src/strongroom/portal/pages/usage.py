@@ -8,10 +8,11 @@ from starlette.responses import Response
 
 from strongroom.access import subscriptions, usage
 from strongroom.access.usage import Span
-from strongroom.portal import charts, quotas
-from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import provider_of
 from strongroom.portal.pages.subscriptions import detail_of
+from strongroom.portal.subscriptions import quotas
+from strongroom.portal.web import charts
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 
 LATENCIES = ("up to 5 ms", "up to 20 ms", "up to 100 ms", "up to 500 ms", "slower")

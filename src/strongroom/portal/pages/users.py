@@ -2,9 +2,9 @@
 
 from starlette.responses import Response
 
-from strongroom.portal.page import Needs, Page, Visit
 from strongroom.portal.pages.organisation import provider_of
 from strongroom.portal.refusals import Absent
+from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.ids import from_text, to_text

@@ -13,7 +13,7 @@ from email.utils import formatdate, make_msgid
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from strongroom.portal.mail import Mailer, Message, NotSent
+from strongroom.portal.messaging.mail import Mailer, Message, NotSent
 from strongroom.server.clock import Clock
 from strongroom.server.ids import new_row_id
 from strongroom.server.settings import Settings, is_loopback

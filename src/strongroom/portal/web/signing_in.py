@@ -1,9 +1,11 @@
 """Signing in: what a password, a second factor and a reset have in common."""
 
-from strongroom.portal import cookies, developers, limits, links, passkeys, sessions
-from strongroom.portal.developers import Developer
-from strongroom.portal.forms import BadForm
-from strongroom.portal.page import Visit
+from strongroom.portal import limits
+from strongroom.portal.accounts import developers, links, passkeys, sessions
+from strongroom.portal.accounts.developers import Developer
+from strongroom.portal.web import cookies
+from strongroom.portal.web.forms import BadForm
+from strongroom.portal.web.page import Visit
 from strongroom.server.clock import SECOND
 from strongroom.server.db import Transaction
 

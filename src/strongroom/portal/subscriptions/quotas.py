@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from strongroom.access import usage
-from strongroom.portal.products import Product
+from strongroom.portal.subscriptions.products import Product
 from strongroom.server.clock import DAY, MINUTE
 from strongroom.server.db import Transaction
 

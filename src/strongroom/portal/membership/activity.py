@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from strongroom.access import providers, subscriptions
-from strongroom.portal import developers, invitations
-from strongroom.portal.developers import called
+from strongroom.portal.accounts import developers
+from strongroom.portal.accounts.developers import called
+from strongroom.portal.membership import invitations
 from strongroom.server.audit import Action, AuditEvent
 from strongroom.server.db import Transaction
 from strongroom.server.ids import to_text

@@ -7,10 +7,12 @@ from typing import TypeAlias
 
 from strongroom.access import subscription_states, subscriptions
 from strongroom.access.subscriptions import SubscriptionRecord
-from strongroom.portal import limits, messages, organisations
+from strongroom.portal import limits
+from strongroom.portal.accounts.emails import canonical_email
 from strongroom.portal.area import Portal
-from strongroom.portal.emails import canonical_email
-from strongroom.portal.mail import MailQueue, Message
+from strongroom.portal.membership import organisations
+from strongroom.portal.messaging import messages
+from strongroom.portal.messaging.mail import MailQueue, Message
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.db import Transaction

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from strongroom.portal import developers
+from strongroom.portal.accounts import developers
 from strongroom.server import tokens
 from strongroom.server.clock import DAY
 from strongroom.server.db import Transaction

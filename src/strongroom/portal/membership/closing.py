@@ -2,8 +2,9 @@
 
 from strongroom.access import closing, providers
 from strongroom.access.providers import ProviderRecord
-from strongroom.portal import messages, organisations
 from strongroom.portal.area import Portal
+from strongroom.portal.membership import organisations
+from strongroom.portal.messaging import messages
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.clock import DAY

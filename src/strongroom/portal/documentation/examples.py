@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from strongroom.portal.reference import Operation, Reference, Schema
+from strongroom.portal.documentation.reference import Operation, Reference, Schema
 from strongroom.wire.refusal import Refusal
 
 _ID: Final = "0190a5c2-5f6e-4cc3-98c4-dc0c0c07398f"

@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime
 
 from strongroom.access import key_ends, providers, subscription_states, subscriptions
 from strongroom.access.subscriptions import NewSubscription, SubscriptionKeyRecord, SubscriptionRecord
-from strongroom.portal.products import Product
 from strongroom.portal.refusals import Absent
+from strongroom.portal.subscriptions.products import Product
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.clock import DAY, HOUR, duration

@@ -10,16 +10,19 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router
 
-from strongroom.portal import cookies, forms, limits, organisations, pages, sessions, signing_in
+from strongroom.portal import limits, pages
+from strongroom.portal.accounts import sessions
+from strongroom.portal.accounts.emails import canonical_email
+from strongroom.portal.accounts.sessions import Session
 from strongroom.portal.area import PREFIX, Portal
-from strongroom.portal.emails import canonical_email
-from strongroom.portal.forms import BadForm, Form
 from strongroom.portal.limits import TooMany
-from strongroom.portal.organisations import Membership
-from strongroom.portal.page import Needs, Page, Visit
+from strongroom.portal.membership import organisations
+from strongroom.portal.membership.organisations import Membership
 from strongroom.portal.refusals import Absent, Forbidden
-from strongroom.portal.security_headers import HEADERS
-from strongroom.portal.sessions import Session
+from strongroom.portal.web import cookies, forms, signing_in
+from strongroom.portal.web.forms import BadForm, Form
+from strongroom.portal.web.page import Needs, Page, Visit
+from strongroom.portal.web.security_headers import HEADERS
 from strongroom.server.asgi import Receive, Scope, Send
 from strongroom.server.clock import SECOND
 from strongroom.server.db import Unavailable

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from strongroom.portal.organisations import Role
+from strongroom.portal.membership.organisations import Role
 from strongroom.server import audit, tokens
 from strongroom.server.audit import Action
 from strongroom.server.clock import DAY

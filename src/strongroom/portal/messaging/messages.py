@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from strongroom.portal.mail import Message
+from strongroom.portal.messaging.mail import Message
 from strongroom.portal.rendering import render
 
 MOST_NEWS = 20

@@ -1,0 +1,1 @@
+"""The API reference: read from the OpenAPI document, with examples."""

@@ -1,0 +1,1 @@
+"""What the portal writes to people, and how it is sent."""

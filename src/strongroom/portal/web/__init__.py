@@ -1,0 +1,1 @@
+"""What every page stands on: the frame, forms, cookies, templates and charts."""

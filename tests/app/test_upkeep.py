@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from strongroom.access import usage as access_usage
 from strongroom.app import upkeep
-from strongroom.server.db import Unavailable
+from strongroom.server.db import Transaction, Unavailable
+from strongroom.server.principals import Subscription
+from strongroom.server.usage import Counts, UsageCounter
 
 pytestmark = pytest.mark.anyio
 
@@ -46,3 +49,63 @@ async def test_a_chore_that_fails_keeps_no_other_from_its_turn(
     assert done[:9] == ["put off", "unforeseen", "good"] * 3
     told = {record.getMessage(): record.exc_info is not None for record in caplog.records}
     assert told == {"maintenance put off": False, "maintenance failed": True}
+
+
+WHO = Subscription(b"p" * 16, b"s" * 16, derived_only=False, slot="primary")
+
+
+async def test_usage_that_cannot_be_stored_is_kept_and_the_next_time_comes(
+    service: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(upkeep, "STORE_USAGE_SECONDS", 0)
+    application = service.application
+    stored: list[int] = []
+    done = asyncio.Event()
+
+    async def store(tx: Transaction, counts: Counts, at: int) -> None:
+        stored.append(sum(tally.calls for tally in counts.tallies.values()))
+        if len(stored) == 1:
+            raise ZeroDivisionError
+        done.set()
+
+    monkeypatch.setattr(access_usage, "store", store)
+    counter = UsageCounter()
+    counter.count(WHO, None, 0.001)
+    keeping = upkeep.Upkeep(application.access, application.clock, counter)
+    with caplog.at_level(logging.WARNING, logger="strongroom"):
+        tasks = keeping.start()
+        await asyncio.wait_for(done.wait(), 5)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    assert stored[:2] == [1, 1]
+    assert [record.getMessage() for record in caplog.records] == ["usage not stored"]
+
+
+async def test_a_stop_waits_for_usage_that_is_being_stored(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "STORE_USAGE_SECONDS", 0)
+    application = service.application
+    stored: list[int] = []
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    class Slow:
+        async def write(self, work: Any) -> None:
+            begun.set()
+            await go.wait()
+            stored.append(1)
+
+    counter = UsageCounter()
+    counter.count(WHO, None, 0.001)
+    slow: Any = Slow()
+    keeping = upkeep.Upkeep(slow, application.clock, counter)
+    tasks = keeping.start()
+    await asyncio.wait_for(begun.wait(), 5)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    last = asyncio.create_task(keeping.store_usage())
+    await asyncio.sleep(0)
+    assert not last.done()
+    go.set()
+    await last
+    assert stored == [1]

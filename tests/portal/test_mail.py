@@ -1,6 +1,7 @@
 """Mail: over real SMTP, sealed while it waits, tried again, and sent once by however many processes."""
 
 import asyncio
+import logging
 import smtplib
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -14,7 +15,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
 from strongroom.portal.limits import TooMany
-from strongroom.portal.messaging import messages
+from strongroom.portal.messaging import mail, messages
 from strongroom.portal.messaging.mail import MAX_TRIES, MailQueue, Message, NotSent
 from strongroom.portal.messaging.mailers import OutboxMailer, SmtpMailer, compose, make
 from strongroom.server.clock import MovableClock
@@ -171,7 +172,9 @@ async def test_the_queue_sends_once_and_forgets(store: Store) -> None:
     assert await store.read(lambda tx: tx.all("SELECT id FROM mails")) == []
 
 
-async def test_what_failed_is_tried_again_later_and_not_for_ever(store: Store) -> None:
+async def test_what_failed_is_tried_again_later_and_not_for_ever(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     clock, recorder = MovableClock(), Recorder()
     queue = MailQueue(store, clock, SECRET, recorder)
     recorder.fails = True
@@ -181,14 +184,17 @@ async def test_what_failed_is_tried_again_later_and_not_for_ever(store: Store) -
     await queue.send_due()
     assert recorder.sent == []
     clock.move(61)
-    await queue.send_due()
+    assert await queue.send_due() == 1
     assert recorder.sent == [MESSAGE]
     recorder.fails = True
     await put(queue, store, clock)
-    for _ in range(MAX_TRIES):
-        await queue.send_due()
-        clock.move(86_400)
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, logger="strongroom"):
+        for _ in range(MAX_TRIES):
+            assert await queue.send_due() == 0
+            clock.move(86_400)
     assert await store.read(lambda tx: tx.all("SELECT id FROM mails")) == []
+    assert [record.getMessage() for record in caplog.records] == ["mail not sent"] * MAX_TRIES + ["mail dropped"]
 
 
 async def test_a_message_that_waits_is_sealed(store: Store, tmp_path: Path) -> None:
@@ -205,7 +211,7 @@ async def test_a_message_that_waits_is_sealed(store: Store, tmp_path: Path) -> N
 async def test_a_message_under_a_lost_secret_is_dropped(store: Store) -> None:
     clock, recorder = MovableClock(), Recorder()
     await put(MailQueue(store, clock, ServerSecret(b"o" * 32), None), store, clock)
-    await MailQueue(store, clock, SECRET, recorder).send_due()
+    assert await MailQueue(store, clock, SECRET, recorder).send_due() == 0
     assert recorder.sent == []
     assert await store.read(lambda tx: tx.all("SELECT id FROM mails")) == []
 
@@ -233,6 +239,31 @@ async def test_the_queue_wakes(store: Store) -> None:
         await asyncio.sleep(0 if recorder.sent else 0.01)
     task.cancel()
     assert recorder.sent == [MESSAGE]
+
+
+async def test_the_queue_goes_on_after_what_nobody_foresaw(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = MailQueue(store, MovableClock(), SECRET, Recorder())
+    calls = 0
+    again = asyncio.Event()
+
+    async def broken() -> int:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise ZeroDivisionError
+        again.set()
+        return 0
+
+    monkeypatch.setattr(mail, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(queue, "send_due", broken)
+    with caplog.at_level(logging.WARNING, logger="strongroom"):
+        task = asyncio.create_task(queue.run())
+        await asyncio.wait_for(again.wait(), 5)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert [record.getMessage() for record in caplog.records] == ["mail failed"]
 
 
 async def test_one_message_that_cannot_be_sent_keeps_no_other_back(store: Store) -> None:

@@ -28,6 +28,7 @@ class Upkeep:
         self._clock = clock
         self._usage = usage
         self._counted_since = clock.now()
+        self._storing: asyncio.Task[None] | None = None
         self._chores: list[Chore] = [self._prune_usage]
 
     def add(self, *chores: Chore) -> None:
@@ -38,7 +39,15 @@ class Upkeep:
         return [asyncio.create_task(self._keep_storing_usage()), asyncio.create_task(self._keep_doing_chores())]
 
     async def store_usage(self) -> None:
-        """Put what was counted since the last time into the access database; kept for later if it cannot answer."""
+        """Put what was counted since the last time into the access database; kept for later if that fails."""
+        # Shielded: a stop cancels whoever waits here, and what was taken from the counter must not go with it. The
+        # last store of a stop waits for the one under way, before the database is closed.
+        while self._storing is not None and not self._storing.done():
+            await asyncio.shield(self._storing)
+        self._storing = asyncio.create_task(self._store())
+        await asyncio.shield(self._storing)
+
+    async def _store(self) -> None:
         counts, since = self._usage.take(), self._counted_since
         self._counted_since = self._clock.now()
         if not counts:
@@ -47,6 +56,10 @@ class Upkeep:
             await self._access.write(lambda tx: access_usage.store(tx, counts, since))
         except Unavailable as error:
             _logger.warning("usage put off", extra={"cause": type(error.__cause__).__name__})
+            self._usage.put_back(counts)
+        except Exception:
+            # Unforeseen, and no reason to count nothing any more for as long as this process runs.
+            _logger.exception("usage not stored")
             self._usage.put_back(counts)
 
     async def _keep_storing_usage(self) -> None:

@@ -98,6 +98,9 @@ class MailQueue:
                 await self.send_due()
             except Unavailable as error:
                 _logger.warning("mail put off", extra={"cause": type(error.__cause__).__name__})
+            except Exception:
+                # Unforeseen, and no reason to send nothing any more for as long as this process runs.
+                _logger.exception("mail failed")
             try:
                 async with asyncio.timeout(IDLE_SECONDS):
                     await self._woken.wait()
@@ -105,7 +108,7 @@ class MailQueue:
                 continue
 
     async def send_due(self) -> int:
-        """Send every message whose turn it is; how many went out."""
+        """Send every message whose turn it is; how many went out, without those that were dropped."""
         if self._mailer is None:
             return 0
         sent = 0
@@ -123,19 +126,23 @@ class MailQueue:
         claimed = await self._store.write(lambda tx: tx.run(CLAIM, id=row, next_try_at=next_try_at, later=later))
         if not claimed:
             return 0
+        sent = 0
         try:
             message = msgspec.json.decode(unseal(self._secret, "mail", row, sealed), type=Message)
             await mailer.send(message)
+            sent = 1
         except NotSent as error:
             _logger.warning("mail not sent", extra={"cause": type(error.__cause__).__name__, "tries": tries + 1})
             if tries + 1 < MAX_TRIES:
                 return 0
         except Unreadable:
-            _logger.warning("mail dropped: sealed under a server secret that is gone")
+            _logger.warning("mail not sent: sealed under a server secret that is gone")
         except Exception:
             # One message that a library cannot bear must not keep all others from being sent.
             _logger.exception("mail not sent", extra={"tries": tries + 1})
             if tries + 1 < MAX_TRIES:
                 return 0
         await self._store.write(lambda tx: tx.run(REMOVE, id=row))
-        return 1
+        if not sent:
+            _logger.warning("mail dropped", extra={"tries": tries + 1})
+        return sent

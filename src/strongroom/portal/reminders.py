@@ -6,7 +6,7 @@ from strongroom.access.subscriptions import SubscriptionRecord
 from strongroom.access.usage import HeavyUse
 from strongroom.portal import told
 from strongroom.portal.area import Portal
-from strongroom.portal.membership import closing
+from strongroom.portal.membership import closing, founding
 from strongroom.portal.messaging import messages
 from strongroom.portal.messaging.mail import Message
 from strongroom.portal.rendering import moment
@@ -27,6 +27,7 @@ async def send(portal: Portal) -> int:
     sent = await _tell(portal, news) + await _old_keys(portal, now)
     # Its people are told as well, so it stands here and not where expired rows are forgotten.
     sent += await closing.finish(portal)
+    await founding.tidy(portal)
     if sent:
         portal.mail.wake()
     return sent

@@ -28,7 +28,23 @@ def unseal(secret: ServerSecret, purpose: str, row: bytes, sealed: bytes) -> byt
     """What was sealed; `Unreadable`. The previous server secret still opens what it sealed."""
     for key in secret.keys(f"portal-{purpose}"):
         try:
-            return AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], row)
-        except (InvalidTag, ValueError):
+            return _opened(key, row, sealed)
+        except Unreadable:
             continue
     raise Unreadable
+
+
+def is_current(secret: ServerSecret, purpose: str, row: bytes, sealed: bytes) -> bool:
+    """False for what only the previous server secret opens, and what nothing does."""
+    try:
+        _opened(secret.current_key(f"portal-{purpose}"), row, sealed)
+    except Unreadable:
+        return False
+    return True
+
+
+def _opened(key: bytes, row: bytes, sealed: bytes) -> bytes:
+    try:
+        return AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], row)
+    except (InvalidTag, ValueError):
+        raise Unreadable from None

@@ -8,12 +8,13 @@ import pyotp
 import pytest
 from tests.portal.authenticator import Authenticator
 
-from strongroom.portal.accounts import sessions
+from strongroom.portal.accounts import second_factor, sessions
 from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.limits import SECOND_FACTOR
 from strongroom.portal.pages import second_factor as page
 from strongroom.portal.web.page import Visit
 from strongroom.server.db import Transaction
+from strongroom.server.secret import ServerSecret
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site
@@ -148,6 +149,33 @@ async def test_a_reset_does_not_get_around_the_second_step(site: "Site") -> None
     await browser.send(link, password="quite another password")
     other = await site.sign_in(password="quite another password")
     assert other.path == "/sign-in/second-factor"
+
+
+async def test_codes_move_to_a_new_server_secret_at_the_next_sign_in(site: "Site") -> None:
+    key, _ = await with_totp(site)
+    portal, previous, current = site.portal, b"p" * 32, b"c" * 32
+
+    async def sealed() -> bytes:
+        [(value,)] = await portal.store.read(lambda tx: tx.all("SELECT totp_key FROM developers"))
+        return bytes(value)
+
+    [(developer_id,)] = await portal.store.read(lambda tx: tx.all("SELECT id FROM developers"))
+    before = second_factor.seal_key(ServerSecret(previous), developer_id, key)
+    await portal.store.write(lambda tx: tx.put("UPDATE developers SET totp_key = :sealed", sealed=before))
+    object.__setattr__(portal, "secret", ServerSecret(current, previous))
+    browser = await site.sign_in()
+    await browser.send("/sign-in/second-factor", code="000000")
+    assert await sealed() == before
+    await browser.send("/sign-in/second-factor", code=code_at(key, site))
+    assert browser.is_signed_in
+    moved = await sealed()
+    object.__setattr__(portal, "secret", ServerSecret(current))
+    assert second_factor.unseal_key(portal.secret, developer_id, moved) == key
+    site.clock.move(60)
+    browser = await site.sign_in()
+    await browser.send("/sign-in/second-factor", code=code_at(key, site))
+    assert browser.is_signed_in
+    assert await sealed() == moved
 
 
 async def test_turning_codes_off_asks_for_the_password(site: "Site") -> None:

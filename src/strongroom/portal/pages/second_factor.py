@@ -128,7 +128,10 @@ async def _accept(visit: Visit, tx: Transaction, developer: Developer, code: str
     except Unreadable:
         return False
     step = second_factor.matching_step(key, digits, visit.now)
-    return step is not None and await second_factor.use_step(tx, developer.id, step)
+    if step is None or not await second_factor.use_step(tx, developer.id, step):
+        return False
+    await second_factor.seal_anew(tx, secret, developer.id, developer.totp_key)
+    return True
 
 
 async def _form(visit: Visit, onward: str, errors: dict[str, str] | None = None) -> Response:

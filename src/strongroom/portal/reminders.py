@@ -9,7 +9,7 @@ from strongroom.portal.area import Portal
 from strongroom.portal.membership import closing, founding
 from strongroom.portal.messaging import messages
 from strongroom.portal.messaging.mail import Message
-from strongroom.portal.rendering import moment
+from strongroom.portal.rendering import counted, moment
 from strongroom.portal.subscriptions import quotas
 from strongroom.portal.subscriptions.products import Product
 from strongroom.portal.told import News
@@ -18,6 +18,7 @@ from strongroom.server.ids import to_text
 
 DAYS = (14, 1)
 BATCH = 200
+_ENDS = {f"end_{days}" for days in DAYS}
 
 
 async def send(portal: Portal) -> int:
@@ -34,8 +35,10 @@ async def send(portal: Portal) -> int:
 
 
 async def _tell(portal: Portal, news: list[News]) -> int:
-    def several(to: str, provider_id: bytes, lines: list[str]) -> Message:
-        return messages.several(to, lines, portal.url(f"/organisations/{to_text(provider_id)}"))
+    def several(to: str, provider_id: bytes, some: list[News]) -> Message:
+        url = portal.url(f"/organisations/{to_text(provider_id)}")
+        about_ends = any(one.what in _ENDS for one in some)
+        return messages.several(to, [one.line for one in some], url, about_ends=about_ends)
 
     return await told.owners(portal, news, several)
 
@@ -140,7 +143,7 @@ def _used(portal: Portal, heavy: HeavyUse, quota: int, since: int) -> News:
         heavy.subscription_id,
         f"quota_{share}",
         since,
-        f"The subscription “{heavy.name}” has used {share} % or more of the {quota:,} calls of this month. "
+        f"The subscription “{heavy.name}” has used {share} % or more of the {counted(quota, 'call')} of this month. "
         "No call is refused for this.",
         lambda to: messages.quota_used(to, heavy.name, share, quota, url),
     )

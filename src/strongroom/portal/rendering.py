@@ -38,6 +38,7 @@ def environment() -> Environment:
         uuid=to_text,
         ago=ago,
         duration=duration,
+        counted=counted,
         browser=describe,
         sentence=sentence,
         spans=spans,
@@ -71,6 +72,11 @@ def ago(milliseconds: int, now: int) -> str:
     """`3 hours ago`"""
     past = now - milliseconds
     return "just now" if past < MINUTE else f"{duration(past)} ago"
+
+
+def counted(number: int, one: str, more: str = "") -> str:
+    """`1 call`, `1,200 calls`; `more` where the plural is not the singular and an s."""
+    return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
 def sentence(text: str) -> str:

@@ -12,8 +12,8 @@ from strongroom.server.db import Transaction, Value
 
 ToOwner: TypeAlias = Callable[[str], Message]
 """The message to one address."""
-Several: TypeAlias = Callable[[str, bytes, list[str]], Message]
-"""One message to one address with several lines of news of one provider."""
+Several: TypeAlias = Callable[[str, bytes, list["News"]], Message]
+"""One message to one address with several news about one provider."""
 
 # The row decides: of two processes that look at the same time one sends the mail.
 NOTE = """
@@ -69,8 +69,7 @@ async def _tell(portal: Portal, provider_id: bytes, news: list[News], several: S
         ours = [one for one in fresh if await tx.run(NOTE, **_key(one), now=now)]
         members = await organisations.members_of(tx, provider_id) if ours else []
         for email in (member.email for member in members if member.role == "owner"):
-            lines = [one.line for one in ours]
-            message = ours[0].message(email) if len(ours) == 1 else several(email, provider_id, lines)
+            message = ours[0].message(email) if len(ours) == 1 else several(email, provider_id, ours)
             await portal.mail.put(tx, message, now)
         return len(ours)
 

@@ -52,6 +52,17 @@ async def test_every_range_shows_calls_and_refusals(site: Any) -> None:
     assert ">1,235<" in browser.text
 
 
+def test_numbers_on_charts_are_in_digits_and_in_words_that_fit() -> None:
+    over = charts.RANGES[0]
+    now = 10**9 * MINUTE
+    drawn = charts.calls([usage.Span(now, "", 900_000, 0, ()), usage.Span(now - MINUTE, "", 1, 0, ())], over, now)
+    assert drawn.scale == ("1,000,000", "500,000", "0")
+    assert drawn.bars[-1].title.endswith(": 900,000 calls, 0 refused")
+    assert drawn.bars[-2].title.endswith(": 1 call, 0 refused")
+    slow = charts.latency([usage.Span(now, "", 1, 4_000, ())], over, now)
+    assert slow.scale == ("5", "2.5", "0")
+
+
 async def test_each_key_is_shown_by_itself(site: Any) -> None:
     browser, path, who = await subscribed(site)
     counter = UsageCounter()
@@ -72,7 +83,7 @@ async def test_each_key_is_shown_by_itself(site: Any) -> None:
     assert "300.0 ms" in browser.text
     # The sandbox that ships states 60 calls in a minute.
     await browser.get(path)
-    assert "<strong>101</strong> calls; the product states 60" in browser.text
+    assert "<strong>101 calls</strong>; the product states 60" in browser.text
     assert "<strong>101</strong> of 10,000 calls this month, 1 %" in browser.text
     assert "no call is refused" in browser.text
 
@@ -201,11 +212,12 @@ async def test_more_than_one_batch_that_ends_at_one_time_is_told_whole(
         )
     assert await reminders.send(site.portal) == 5 + 10
     assert await reminders.send(site.portal) == 0
-    [mail] = [mail for mail in await site.mails() if "Strongroom keys" in mail["Subject"]]
-    assert mail["Subject"] == "15 things to know about your Strongroom keys"
+    [mail] = [mail for mail in await site.mails() if "Strongroom subscriptions and keys" in mail["Subject"]]
+    assert mail["Subject"] == "15 things to know about your Strongroom subscriptions and keys"
     text = " ".join(mail.get_body(("plain",)).get_content().split())
     assert text.count("The subscription “") == 5
     assert text.count("key srk_...") == 10
+    assert text.count("refused from its end on") == 1
 
 
 async def test_whoever_moves_ends_about_sends_nobody_a_storm_of_mail(site: Any) -> None:
@@ -236,7 +248,9 @@ async def test_owners_are_reminded_once_of_old_keys_without_an_end(site: Any) ->
     # The secondary key and the provider API key: the primary one has an end.
     assert [await reminders.send(site.portal) for _ in range(2)] == [2, 0]
     subjects = [mail["Subject"] for mail in await site.mails()]
-    assert subjects.count("2 things to know about your Strongroom keys") == 1
+    assert subjects.count("2 things to know about your Strongroom subscriptions and keys") == 1
+    [mail] = [mail for mail in await site.mails() if mail["Subject"].startswith("2 things")]
+    assert "refused from its end on" not in " ".join(mail.get_body(("plain",)).get_content().split())
     browser = await site.sign_in()
     await browser.get(path)
     assert browser.text.count("time to replace") == 1
@@ -257,7 +271,7 @@ async def test_a_crash_between_the_two_databases_tells_nobody_twice(site: Any, m
             await reminders.send(site.portal)
     assert await reminders.send(site.portal) == 0
     subjects = [mail["Subject"] for mail in await site.mails()]
-    assert subjects.count("2 things to know about your Strongroom keys") == 1
+    assert subjects.count("2 things to know about your Strongroom subscriptions and keys") == 1
 
 
 async def test_what_was_told_is_forgotten_when_it_cannot_be_due_again(site: Any) -> None:

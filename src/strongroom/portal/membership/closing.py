@@ -5,6 +5,7 @@ from strongroom.access.providers import ProviderRecord
 from strongroom.portal.area import Portal
 from strongroom.portal.membership import organisations
 from strongroom.portal.messaging import messages
+from strongroom.portal.rendering import counted
 from strongroom.server import audit
 from strongroom.server.audit import Action
 from strongroom.server.clock import DAY
@@ -61,9 +62,8 @@ async def _let_go(portal: Portal, provider_id: bytes, name: str, actor_id: bytes
             url = portal.url("/")
             await portal.mail.put(tx, messages.organisation_closed(member.email, name, url), now)
         if members:
-            await audit.record(
-                tx, provider_id, Action.members_let_go, now, actor_id=actor_id, detail=f"{len(members)} people"
-            )
+            people = counted(len(members), "person", "people")
+            await audit.record(tx, provider_id, Action.members_let_go, now, actor_id=actor_id, detail=people)
         return bool(members)
 
     done = await portal.store.write(work)

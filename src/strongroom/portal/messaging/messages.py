@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from strongroom.portal.messaging.mail import Message
-from strongroom.portal.rendering import render
+from strongroom.portal.rendering import counted, render
 
 MOST_NEWS = 20
 
@@ -121,7 +121,7 @@ def subscription_news(to: str, name: str, outcome: str, url: str, reason: str = 
     """`outcome` completes a sentence that begins with the name of the subscription."""
     return compose(
         to,
-        "News of a Strongroom subscription",
+        "News about a Strongroom subscription",
         f"The subscription “{name}” {outcome}",
         *([f"The operator says: {reason}"] if reason else []),
         button="Look at the subscription",
@@ -181,8 +181,8 @@ def quota_used(to: str, name: str, percent: int, quota: int, url: str) -> Messag
     return compose(
         to,
         f"A Strongroom subscription has used {percent} % of its quota",
-        f"The subscription “{name}” has used {percent} % or more of the {quota:,} calls that its product states for a "
-        "month.",
+        f"The subscription “{name}” has used {percent} % or more of the {counted(quota, 'call')} that its product "
+        "states for a month.",
         "No call is refused for this: the quota is told and not enforced. Ask the operator for a larger product if you "
         "need one. The calls are counted anew with the next month (UTC).",
         button="Look at the usage",
@@ -190,15 +190,19 @@ def quota_used(to: str, name: str, percent: int, quota: int, url: str) -> Messag
     )
 
 
-def several(to: str, news: Sequence[str], url: str) -> Message:
-    """More than one thing to know about one organisation; the first twenty are named."""
+def several(to: str, news: Sequence[str], url: str, *, about_ends: bool) -> Message:
+    """More than one thing to know about one organisation; the first twenty are named. `about_ends`: some are."""
+    ends = (
+        "A key or subscription is refused from its end on: if it is still needed, give it a later end or replace it in "
+        "time."
+    )
     more = len(news) - MOST_NEWS
     return compose(
         to,
-        f"{len(news)} things to know about your Strongroom keys",
+        f"{len(news)} things to know about your Strongroom subscriptions and keys",
         *news[:MOST_NEWS],
         *([f"And {more} more."] if more > 0 else []),
-        "What has ended is refused. If it is still needed, give it a later end or replace it in time.",
+        *([ends] if about_ends else []),
         button="Look at the organisation",
         url=url,
     )

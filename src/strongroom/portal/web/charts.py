@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from strongroom.access.usage import Span
+from strongroom.portal.rendering import counted
 from strongroom.server.clock import DAY, HOUR, MINUTE, wire_time
 
 WIDTH, HEIGHT = 720, 160
@@ -63,7 +64,7 @@ def calls(spans: list[Span], over: Range, now: int) -> Chart:
         (at, span.calls if span else 0, sum(span.refused.values()) if span else 0)
         for at, span in _all(spans, over, now)
     ]
-    return _chart(values, over, lambda value, refused: f"{value:,} calls, {refused:,} refused", least=1)
+    return _chart(values, over, lambda value, refused: f"{counted(int(value), 'call')}, {refused:,} refused", least=1)
 
 
 def latency(spans: list[Span], over: Range, now: int) -> Chart:
@@ -102,14 +103,19 @@ def _chart(
                 title=f"{when(at, over)}: {wording(value, refused)}",
             )
         )
-    middle = "" if least == 1 and top % 2 else f"{top / 2:,g}"
-    return Chart(bars, top, (f"{top:,g}", middle, "0"), when(values[0][0], over), when(values[-1][0], over))
+    middle = "" if least == 1 and top % 2 else _plain(top / 2)
+    return Chart(bars, top, (_plain(top), middle, "0"), when(values[0][0], over), when(values[-1][0], over))
 
 
 def when(at: int, over: Range) -> str:
     """The beginning of a span in UTC: `2026-01-31`, and `12:00` where spans are shorter than a day."""
     text = wire_time(at)
     return text[:10] if over.width == DAY else f"{text[:10]} {text[11:16]}"
+
+
+def _plain(value: float) -> str:
+    """`1,000,000`, `2.5`: never as a power of ten."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,g}"
 
 
 def _round_up(value: float, least: float) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from strongroom.access import providers, sandbox, subscriptions
+from strongroom.access import closing, providers, sandbox, subscriptions
 from strongroom.server.ids import new_row_id
 from strongroom.server.secret import ServerSecret
 from strongroom.wire.refusal import Refusal, Refused
@@ -100,6 +100,20 @@ async def test_names_of_providers_are_unique(access: Any) -> None:
     with pytest.raises(providers.NameTaken):
         await access.write(lambda tx: providers.create(tx, "acme", NOW))
     assert [record.name for record in await access.read(providers.list_all)] == ["acme", "sandbox"]
+
+
+async def test_a_sandbox_whose_keys_would_be_refused_is_refused(service: Any) -> None:
+    access = service.application.access
+    own, other = service.application.secret, ServerSecret(bytes(32))
+    first = await access.write(lambda tx: sandbox.ensure(tx, own, NOW))
+    assert await access.write(lambda tx: sandbox.ensure(tx, own, NOW)) == first
+    with pytest.raises(sandbox.NotOurs):
+        await access.write(lambda tx: sandbox.ensure(tx, other, NOW))
+    provider_id = await access.read(lambda tx: providers.find(tx, sandbox.NAME))
+    assert provider_id is not None
+    assert await access.write(lambda tx: closing.close(tx, provider_id, NOW))
+    with pytest.raises(sandbox.NotOurs):
+        await access.write(lambda tx: sandbox.ensure(tx, own, NOW))
 
 
 async def test_sandbox_keys_are_the_same_at_every_start(access: Any) -> None:

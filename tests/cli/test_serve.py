@@ -16,6 +16,7 @@ import pytest
 from strongroom.cli.output import ExitCode
 from strongroom.cli.serve import curl, exports
 from strongroom.server.settings import meanings
+from strongroom.testing import Service
 
 KEYS = ("subscription_key", "secondary_subscription_key", "inactive_subscription_key", "provider_api_key")
 
@@ -119,6 +120,15 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     code, line = one_line("--port", "0", "--data", str(tmp_path / "file" / "data"))
     assert code == ExitCode.failed
     assert "data folder" in line
+
+
+def test_a_sandbox_of_another_secret_is_one_line(tmp_path: Path) -> None:
+    with Service(folder=tmp_path / "data"):
+        pass
+    arguments = ("--sandbox", "--port", "0", "--data", str(tmp_path / "data"))
+    code, line = one_line(*arguments, STRONGROOM_SECRET="00" * 32)
+    assert code == ExitCode.failed
+    assert "no sandbox" in line
 
 
 def test_an_address_of_somebody_else_is_one_line(tmp_path: Path) -> None:

@@ -12,6 +12,12 @@ from strongroom.server.secret import ServerSecret
 
 NAME = "sandbox"
 
+OWN_KEY = "SELECT 1 FROM provider_api_keys WHERE key_hash = :key_hash AND provider_id = :provider_id"
+
+
+class NotOurs(Exception):
+    """There is a provider of the sandbox's name that this server secret did not make, or that was closed."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SandboxKeys:
@@ -35,14 +41,21 @@ def keys(secret: ServerSecret) -> SandboxKeys:
 
 
 async def ensure(tx: Transaction, secret: ServerSecret, now: int) -> SandboxKeys:
-    """Make the sandbox provider unless it is there; its keys."""
+    """Make the sandbox provider unless it is there; its keys. `NotOurs` where they would be refused."""
     made = keys(secret)
-    if await providers.find(tx, NAME) is not None:
+    found = await providers.find(tx, NAME)
+    if found is None:
+        try:
+            provider_id = await providers.create(tx, NAME, now)
+        except providers.NameTaken:
+            # Another process was faster, or whoever has the name was closed.
+            found = await providers.find(tx, NAME)
+            if found is None:
+                raise NotOurs from None
+    if found is not None:
+        if await tx.one(OWN_KEY, key_hash=tokens.digest(made.provider_api_key), provider_id=found) is None:
+            raise NotOurs
         return made
-    try:
-        provider_id = await providers.create(tx, NAME, now)
-    except providers.NameTaken:
-        return made  # another process was faster
     await providers.create_key(tx, provider_id, NAME, now, made.provider_api_key)
     active = await subscriptions.create(
         tx, provider_id, NAME, now, (made.subscription_key, made.secondary_subscription_key)

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from types import FrameType
 from typing import TypeAlias
 
+from strongroom.access.sandbox import NAME, NotOurs
 from strongroom.app import Application
 from strongroom.cli.output import ExitCode, Failed, SettingRefused
 from strongroom.cli.workers import Ready, Supervisor
@@ -74,6 +75,11 @@ async def _serve(settings: Settings, sandbox: bool, announce: Announce, listener
         keys = asdict(await application.ensure_sandbox()) if sandbox else {}
         server = Server(application, settings, lambda: _listening(announce, settings.base_url, keys))
         await server.serve(sockets=[listener])
+    except NotOurs:
+        raise Failed(
+            f"no sandbox: there is a provider called “{NAME}” that was closed, or made otherwise or with another "
+            "server secret. Start without --sandbox, or with another data folder."
+        ) from None
     except OSError as error:
         raise _cannot_listen(settings, error) from None
     finally:

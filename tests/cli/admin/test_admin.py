@@ -106,6 +106,12 @@ def test_a_subscription_that_was_not_approved_is_approved_suspended_and_resumed(
         assert run("admin", "subscription", "resume", "acme", made["id"]).exit_code == 1
 
 
+def test_the_name_of_the_sandbox_is_kept_for_it(folder: Path, run: Run) -> None:
+    refused = run("admin", "provider", "create", "sandbox")
+    assert refused.exit_code == 1
+    assert "serve --sandbox" in refused.stderr
+
+
 def test_provider_keys(folder: Path, data: Data, run: Run) -> None:
     with Service(folder=folder) as service:
         key = data("admin", "provider-key", "create", "sandbox", "--name", "next")["provider_api_key"]

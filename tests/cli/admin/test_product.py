@@ -1,11 +1,14 @@
 """The file of products is printed and checked without a service."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from strongroom.portal.subscriptions.products import Product
 
 Run = Callable[..., Any]
 
@@ -13,6 +16,8 @@ Run = Callable[..., Any]
 def test_the_example_is_a_file_that_can_be_served(run: Run, tmp_path: Path) -> None:
     printed = run("admin", "product", "example").stdout
     assert json.loads(run("admin", "product", "example", "--json").stdout) == {"toml": printed}
+    explained = " ".join(line for line in printed.splitlines() if line.startswith("#"))
+    assert [name for name in Product.__struct_fields__ if not re.search(rf"\b{name}[:,]", explained)] == []
     file = tmp_path / "products.toml"
     file.write_text(printed)
     checked = run("admin", "product", "check", str(file), "--json")

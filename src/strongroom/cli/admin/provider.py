@@ -2,7 +2,7 @@
 
 import click
 
-from strongroom.access import providers
+from strongroom.access import providers, sandbox
 from strongroom.cli.admin.common import name_argument, provider_id, show, time_text
 from strongroom.cli.admin.stores import data_option, in_store, make_folder
 from strongroom.cli.output import Failed, json_option, print_json, print_table
@@ -32,6 +32,8 @@ def provider() -> None:
 @json_option
 def create(name: str, login_policy: str, data: str | None, as_json: bool) -> None:
     """Create the provider NAME."""
+    if name == sandbox.NAME:
+        raise Failed(f"“{name}” is the name of the provider that `strongroom serve --sandbox` makes: choose another")
     make_folder(data)
 
     async def work(store: Store, now: int) -> bytes:

@@ -97,8 +97,11 @@ async def test_an_endless_header_is_answered_431(address: tuple[str, int]) -> No
     many = b"".join(b"X-%d: y\r\n" % number for number in range(4000))
     answer = await exchange(address, b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + many)
     assert code(answer) == "headers_too_large"
-    one = b"GET /healthz HTTP/1.1\r\nX: " + b"y" * (MAX_HEAD_BYTES * 20)
-    assert code(await exchange(address, one)) == "headers_too_large"
+    one = b"GET /healthz HTTP/1.1\r\nX: " + b"y" * MAX_HEAD_BYTES
+    assert code(await exchange(address, one + b"\r\n\r\n")) == "headers_too_large"
+    # Whoever still sends when the connection ends may be told of that end before the answer is read.
+    with contextlib.suppress(ConnectionError):
+        assert code(await exchange(address, one * 20)) == "headers_too_large"
 
 
 async def test_many_headers_are_answered_431(address: tuple[str, int]) -> None:

@@ -3,7 +3,7 @@
 import re
 from importlib import import_module
 from importlib.resources import files
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import TYPE_CHECKING
 
 import pytest
@@ -89,11 +89,11 @@ def statements(area: str) -> dict[str, str]:
     """Every constant of an area that is SQL, by its place."""
     package = import_module(f"strongroom.{area}")
     found: dict[str, str] = {}
-    for info in iter_modules(package.__path__):
-        module = import_module(f"strongroom.{area}.{info.name}")
+    for info in walk_packages(package.__path__, f"strongroom.{area}."):
+        module = import_module(info.name)
         for name, value in vars(module).items():
             if name.isupper() and isinstance(value, str) and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b", value):
-                found[f"{area}.{info.name}.{name}"] = value.replace("{where}", "")
+                found[f"{info.name.removeprefix('strongroom.')}.{name}"] = value.replace("{where}", "")
     return found
 
 

@@ -10,5 +10,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-async def world(whole_site: "Site") -> World:
+async def world(whole_site: "Site", monkeypatch: pytest.MonkeyPatch) -> World:
+    # Whatever changes in this world while a page is called is to be that page's doing.
+    monkeypatch.setattr(whole_site.application.upkeep, "store_usage", stored_later)
     return await make_world(whole_site)
+
+
+async def stored_later() -> None:
+    """Usage stays in memory."""

@@ -15,6 +15,7 @@ NOTICES = {
     "passkey_removed": "The passkey was removed.",
     "account_deleted": "Your account was deleted.",
     "please_sign_in": "Please sign in to continue.",
+    "not_done": "You were signed out; what you sent was not done.",
     "organisation_created": "The organisation was created.",
     "subscription_activated": "The subscription is active: its keys work now.",
     "subscription_cancelled": "The subscription was cancelled, and its keys are refused.",

@@ -178,3 +178,35 @@ async def test_a_reset_between_check_and_session_wins(site: "Site", monkeypatch:
 
     monkeypatch.setattr(site.portal.passwords, "verify", slow)
     assert not (await site.sign_in()).is_signed_in
+
+
+async def test_signing_out_where_the_session_ended_by_itself_is_signing_out(site: "Site") -> None:
+    browser = await site.sign_up()
+    await browser.get("/account")
+    site.clock.move(site.portal.settings.portal_session_idle + 1)
+    answer = await browser.send("/sign-out")
+    assert (answer.status_code, browser.path) == (200, "/sign-in")
+    assert "You are signed out" in browser.text
+
+
+@pytest.mark.parametrize(
+    ("form", "page"), [("/account/name", "/account"), ("/organisations/new", "/organisations/new")]
+)
+async def test_a_form_sent_after_the_session_ended_leads_back_to_its_page(site: "Site", form: str, page: str) -> None:
+    browser = await site.sign_up()
+    await browser.get(page)
+    site.clock.move(site.portal.settings.portal_session_idle + 1)
+    await browser.send(form, name="Acme")
+    assert browser.path == "/sign-in"
+    assert "what you sent was not done" in browser.text
+    await browser.send("/sign-in", email=EMAIL, password=PASSWORD)
+    assert browser.path == page
+    assert 'value="Acme"' not in browser.text
+
+
+async def test_whoever_is_signed_in_already_goes_on_to_the_page(site: "Site") -> None:
+    browser = await site.sign_up()
+    await browser.get("/sign-in?next=/products")
+    assert browser.path == "/products"
+    await browser.get("/sign-in?next=//evil.example")
+    assert browser.path == "/"

@@ -16,7 +16,7 @@ WRONG = {"": "The e-mail address or the password is not right."}
 
 async def show(visit: Visit) -> Response:
     if visit.signed_in is not None:
-        return visit.redirect("/")
+        return visit.redirect(signing_in.safe_next(visit.query("next")))
     return _form(visit, visit.query("next"))
 
 

@@ -174,9 +174,14 @@ async def _absent(visit: Visit) -> Response:
 async def _above(visit: Visit) -> Response:
     """From an address that only takes forms, asked for again after a refusal, to the nearest page on the way up."""
     path = visit.request.scope["path"].removeprefix(PREFIX).rpartition("/")[0]
+    return visit.redirect(_nearest_shown(path))  # which decides who may see it
+
+
+def _nearest_shown(path: str) -> str:
+    """This page, or the one above it that can be asked for; empty for the first one."""
     while path and not any(pattern.fullmatch(path) for pattern in _SHOWN):
         path = path.rpartition("/")[0]
-    return visit.redirect(path)  # which decides who may see it
+    return path
 
 
 _NOWHERE = Page("GET", "/-", Needs.anybody, _absent)
@@ -202,13 +207,16 @@ class _Endpoint:
 
 def _refusal(page: Page, visit: Visit) -> Response | None:
     """The answer to a caller who may not call this page, or None."""
+    if page.path == "/sign-out" and visit.session is None:
+        return visit.redirect("/sign-in", "signed_out")  # it ended by itself: there is nothing that a form could do
     if page.needs is Needs.anybody:
         return None
     session = visit.session
     if page.needs is Needs.half_signed_in:
         return None if session is not None and session.stage == "password" else visit.redirect("/sign-in")
     if session is None:
-        return visit.redirect(_sign_in_path(visit.request), "please_sign_in")
+        was_sent = page.method == "POST"
+        return visit.redirect(_sign_in_path(visit.request), "not_done" if was_sent else "please_sign_in")
     if session.stage != "full":
         return visit.redirect("/sign-in/second-factor")
     if page.needs is Needs.signed_in:
@@ -223,10 +231,9 @@ def _refusal(page: Page, visit: Visit) -> Response | None:
 
 
 def _sign_in_path(request: Request) -> str:
-    """Back to the page after signing in, if it is one that can be shown again."""
-    if request.method != "GET":
-        return "/sign-in"
-    return f"/sign-in?next={quote(request.scope['path'].removeprefix(PREFIX), safe='/')}"
+    """Back to the page after signing in, or from a form to the one it stood on."""
+    path = request.scope["path"].removeprefix(PREFIX)
+    return f"/sign-in?next={quote(_nearest_shown(path) or '/' if request.method == 'POST' else path, safe='/')}"
 
 
 def _is_operator(portal: Portal, session: Session | None) -> bool:

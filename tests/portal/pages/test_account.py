@@ -135,3 +135,11 @@ async def test_the_only_owner_cannot_leave_an_organisation_behind(site: "Site") 
     assert "only owner" in browser.text
     assert re.search(r'Acme: <a href="/portal/organisations/[0-9a-f-]{36}/people">', browser.text)
     assert (await site.sign_in()).is_signed_in
+
+
+async def test_a_refused_name_stands_in_the_field_again(site: "Site") -> None:
+    browser = await site.sign_up()
+    await browser.get("/account")
+    answer = await browser.send("/account/name", name="x" * 81)
+    assert answer.status_code == 422
+    assert f'value="{"x" * 81}"' in answer.text

@@ -126,3 +126,17 @@ async def test_what_was_asked_is_noted_whatever_fails_afterwards(
     await browser.get(f"{base}/activity")
     assert f"User {to_text(USER.id)}: suspension asked for" in browser.text
     assert f"User {to_text(USER.id)} suspended" not in browser.text
+
+
+async def test_a_user_is_looked_for_by_the_name_as_it_was_typed(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = site.portal.directories["keystore"] = Directory()
+    asked: list[str] = []
+
+    async def find(provider_id: bytes, username: str) -> None:
+        asked.append(username)
+
+    monkeypatch.setattr(directory, "find", find)
+    browser, base = await members_page(site)
+    answer = await browser.send(f"{base}/users/find", username="ada  b ")
+    assert asked == ["ada  b "]
+    assert 'value="ada  b "' in answer.text

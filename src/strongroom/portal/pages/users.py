@@ -24,7 +24,7 @@ async def show(visit: Visit) -> Response:
 
 async def find(visit: Visit) -> Response:
     """By username, which comes in a form and is never in an address."""
-    provider_id, username = visit.organisation.provider_id, visit.form.text("username")
+    provider_id, username = visit.organisation.provider_id, visit.form.exact("username")
     directory = visit.portal.directories.get("keystore")
     if directory is None:
         raise Absent

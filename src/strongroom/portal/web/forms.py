@@ -42,7 +42,7 @@ class Form:
         return " ".join(self._fields.get(name, "").split())
 
     def exact(self, name: str) -> str:
-        """As it was typed: for passwords."""
+        """As it was typed: for passwords and usernames."""
         return self._fields.get(name, "")
 
 

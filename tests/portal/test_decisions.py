@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.portal.furnished import OPERATOR, differences, rows
+from tests.portal.furnished import KEY, OPERATOR, differences, rows
 
 from strongroom.cli.root import root
+from strongroom.server import audit
+from strongroom.server.audit import Action
+from strongroom.server.db import Transaction, Unavailable
 from strongroom.server.ids import from_text
 
 if TYPE_CHECKING:
@@ -205,3 +208,33 @@ async def test_without_a_portal_nobody_is_written_to(site: "Site", run: Run) -> 
         "admin", "subscription", "approve", "Acme", subscription, "--json", STRONGROOM_PORTAL_DATABASE=elsewhere
     )
     assert json.loads(done.stdout) == {"id": subscription, "state": "submitted", "owners_told": 0}
+
+
+async def test_a_reason_is_found_however_much_happened_since(site: "Site", run: Run) -> None:
+    browser = await site.sign_up()
+    provider, subscription = await apply_for(browser, "Acme", "shop")
+    for act, *more in (("approve",), ("activate",), ("suspend", "--reason", "A key was found in public.")):
+        await run("admin", "subscription", act, "Acme", subscription, *more)
+    provider_id, now = from_text(provider), site.clock.now()
+    assert provider_id is not None
+
+    async def much(tx: Transaction) -> None:
+        for _ in range(120):
+            await audit.record(tx, provider_id, Action.subscription_suspended, now, object_id=b"x" * 16, detail="No.")
+
+    await site.portal.access.write(much)
+    page = f"/organisations/{provider}/subscriptions/{subscription}"
+    assert "The reason: A key was found in public." in (await browser.get(page)).text
+
+
+async def test_keys_are_shown_where_operators_cannot_be_told(
+    site: "Site", monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise Unavailable from OSError("the disk is full")
+
+    browser = await site.sign_up()
+    monkeypatch.setattr(site.portal.mail, "put", fail)
+    await apply_for(browser, "Acme", "shop")
+    assert len(set(KEY.findall(browser.text))) == 2
+    assert "operator not told" in caplog.text

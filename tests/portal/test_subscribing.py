@@ -157,3 +157,9 @@ async def test_owners_alone_are_reminded(site: "Site") -> None:
     await site.portal.access.write(lambda tx: subscription_states.set_expiry(tx, provider_id, row, ends))
     assert await reminders.send(site.portal) == 1
     assert (len(await site.mails(OWNER)), len(await site.mails(MEMBER))) == (told[0] + 1, told[1])
+
+
+def test_no_end_where_the_latest_one_has_passed() -> None:
+    product = Product("gold", "Gold", "The best.", approval=False, lifetime_days=10)
+    with pytest.raises(WrongExpiry):
+        expiry("", record(NOON), product, NOON + 10 * DAY)

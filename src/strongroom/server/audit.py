@@ -17,6 +17,10 @@ LIST = """
 SELECT id, at, actor_id, action, object_id, detail FROM audit_events
 WHERE subject_id = :subject_id AND id < :before ORDER BY id DESC LIMIT :limit
 """
+NEWEST = """
+SELECT id, at, actor_id, action, object_id, detail FROM audit_events
+WHERE subject_id = :subject_id AND object_id = :object_id AND action = :action ORDER BY id DESC LIMIT 1
+"""
 MAX_DETAIL = 200
 _LAST = b"\xff" * 16
 
@@ -110,3 +114,9 @@ async def list_of(tx: Transaction, subject_id: bytes, limit: int, before: bytes 
     """The newest events of one subject; `before` is the id of the last one that was seen."""
     rows = await tx.all(LIST, subject_id=subject_id, before=before or _LAST, limit=limit)
     return [AuditEvent(*row) for row in rows]
+
+
+async def newest(tx: Transaction, subject_id: bytes, object_id: bytes, action: Action) -> AuditEvent | None:
+    """The last time this was done to the object, however much happened since; None where it never was."""
+    row = await tx.one(NEWEST, subject_id=subject_id, object_id=object_id, action=str(action))
+    return None if row is None else AuditEvent(*row)

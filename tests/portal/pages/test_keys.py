@@ -137,3 +137,51 @@ async def test_the_latest_end_of_a_product_is_named(site: "Site", monkeypatch: p
     monkeypatch.setattr(subscribing, "latest_end", latest)
     await browser.send(f"{path}/expiry", ends="2001-01-31")
     assert "at most ten years" in browser.text
+
+
+async def test_a_subscription_that_can_have_no_later_end_offers_none(
+    site: "Site", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = await site.sign_up()
+    path, _ = await subscribed(browser)
+    await browser.get(path)
+    ends = wire_time(site.clock.now() + 2 * DAY)[:10]
+    await browser.send(f"{path}/expiry", ends=ends)
+    monkeypatch.setattr(subscribing, "latest_end", lambda record, product: record.expires_at)
+    assert f'action="/portal{path}/expiry"' in browser.text
+    site.clock.move(2 * DAY // SECOND)
+    browser = await site.sign_in()
+    await browser.get(path)
+    assert "has ended" in browser.text
+    assert "The product allows no later end." in browser.text
+    assert f'action="/portal{path}/expiry"' not in browser.text
+    answer = await browser.post(f"{path}/expiry", ends="")
+    assert answer.status_code == 422
+    assert "no later than" not in answer.text
+
+
+async def test_a_wrong_date_leaves_the_grace_as_it_was_chosen(site: "Site") -> None:
+    browser = await site.sign_up()
+    path, _ = await subscribed(browser)
+    await browser.get(path)
+    assert " selected" not in browser.text
+    answer = await browser.post(f"{path}/keys", slot="secondary", grace="none", key_ends="2001-01-01")
+    assert answer.status_code == 422
+    assert answer.text.count(" selected") == 1
+    _, _, secondary = answer.text.partition('id="grace-secondary"')
+    assert '<option value="none" selected>' in secondary
+
+
+@pytest.mark.parametrize(("minutes", "in_sight"), [(4, True), (6, False)])
+async def test_keys_stay_in_sight_for_five_minutes(site: "Site", minutes: int, in_sight: bool) -> None:
+    browser = await site.sign_up()
+    base = await organisation(browser)
+    await browser.get(f"{base}/subscribe/sandbox")
+    await browser.send(f"{base}/subscribe/sandbox", name="app", terms="yes")
+    assert "within five minutes" in browser.text
+    path = browser.path.partition("/keys/")[0]
+    site.clock.move(minutes * 60)
+    await browser.send(f"{path}/activate")
+    assert "The subscription is active" in browser.text
+    assert (browser.path == path) is not in_sight
+    assert bool(KEY.findall(browser.text)) is in_sight

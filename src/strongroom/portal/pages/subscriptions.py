@@ -13,6 +13,7 @@ from strongroom.server.clock import SECOND
 from strongroom.server.ids import from_text, to_text
 
 WRONG_DAY = "Choose a day after today, at most ten years from now."
+NO_LATER_END = "The product allows no later end."
 
 
 def path_of(visit: Visit, subscription_id: bytes) -> str:
@@ -59,10 +60,10 @@ async def subscribe(visit: Visit) -> Response:
             errors["name"] = f"An organisation has at most {subscribing.MAX_IN_FORCE} subscriptions."
     if errors:
         return visit.page("subscription/new.html", product=product, provider=provider, errors=errors)
-    if product.approval:
-        await decisions.tell_operators(portal, name, provider.name, product.name, now)
     values = {"primary": new.primary, "secondary": new.secondary}
     row = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, new.id, values, now))
+    if product.approval:  # after the keys have a page: nothing else shows them, and the operator has a list
+        await decisions.tell_operators(portal, name, provider.name, product.name, now)
     return visit.redirect(f"{path_of(visit, new.id)}/keys/{to_text(row)}")
 
 
@@ -75,9 +76,15 @@ async def activate(visit: Visit) -> Response:
     record = (await detail_of(visit)).subscription
     done = await visit.portal.access.write(lambda tx: subscribing.activate(tx, provider_id, record.id, who, now))
     path, shown = path_of(visit, record.id), from_text(visit.form.text("shown"))
-    if done and shown is not None:  # from the page of the new keys, which stay in sight until they are put away
+    if done and shown is not None and await _still_shown(visit, record.id, shown):
         path = f"{path}/keys/{to_text(shown)}"
     return visit.redirect(path, "subscription_activated" if done else "nothing_changed")
+
+
+async def _still_shown(visit: Visit, subscription_id: bytes, shown: bytes) -> bool:
+    """Whether the page of the new keys can be come back to: it cannot after five minutes."""
+    session_id = visit.who.id
+    return await visit.portal.store.read(lambda tx: shown_once.waits(tx, shown, session_id, subscription_id, visit.now))
 
 
 async def rename(visit: Visit) -> Response:
@@ -102,7 +109,12 @@ async def set_expiry(visit: Visit) -> Response:
         at = subscribing.expiry(visit.form.text("ends"), record, product, now)
     except subscribing.WrongExpiry:
         latest = subscribing.latest_end(record, product)
-        wrong = WRONG_DAY if latest is None else f"Choose a day after today, and no later than {day(latest)}."
+        if latest is None:
+            wrong = WRONG_DAY
+        elif latest <= now:
+            wrong = NO_LATER_END
+        else:
+            wrong = f"Choose a day after today, and no later than {day(latest)}."
         return await subscription_page(visit, detail, {"ends": wrong})
     done = await visit.portal.access.write(lambda tx: subscribing.set_expiry(tx, provider_id, record.id, at, who, now))
     return visit.redirect(path_of(visit, record.id), "expiry_changed" if done else "nothing_changed")
@@ -124,15 +136,17 @@ async def subscription_page(visit: Visit, detail: Detail, errors: dict[str, str]
     """The page of a subscription, with what was wrong in one of its forms."""
     portal, record = visit.portal, detail.subscription
     product = portal.products.find(record.product)
+    latest = subscribing.latest_end(record, product)
     used = await portal.access.read_many(lambda tx: quotas.read(tx, record.provider_id, record.id, product, visit.now))
     return visit.page(
         "subscription/detail.html",
         errors=errors,
-        reason=await portal.access.read(lambda tx: decisions.reason(tx, record)),
+        reason=await portal.access.read(lambda tx: decisions.reason_of(tx, record)),
         provider=await provider_of(visit),
         detail=detail,
         product=product,
         used=used,
+        no_later_end=NO_LATER_END if latest is not None and latest <= visit.now else None,
         old_after=portal.settings.key_age_reminder * SECOND,
     )
 

@@ -1,5 +1,6 @@
 """What the operator decides about a subscription, on the page and on the command line alike; owners are told."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +16,14 @@ from strongroom.portal.messaging import messages
 from strongroom.portal.messaging.mail import MailQueue, Message
 from strongroom.server import audit
 from strongroom.server.audit import Action
-from strongroom.server.db import Transaction
+from strongroom.server.db import Transaction, Unavailable
 from strongroom.server.ids import to_text
+from strongroom.server.logging import LOGGER
+
+_logger = logging.getLogger(LOGGER)
 
 _Run: TypeAlias = Callable[[Transaction, SubscriptionRecord, int], Awaitable[bool]]
 
-_LOOKED_AT = 100
 MAX_REASON = 160
 """Of the 200 characters of a line of the audit."""
 
@@ -100,12 +103,18 @@ async def tell_owners(
 
 
 async def tell_operators(portal: Portal, name: str, organisation: str, product: str, now: int) -> None:
-    """A message to every operator about a subscription that waits for approval, up to a limit for each of them."""
+    """A message to every operator about a subscription that waits for approval, up to a limit for each of them.
+
+    Where it cannot be put down the log says so, and nothing fails: the operator's page lists what waits.
+    """
     for address in portal.settings.operators:
         email = canonical_email(address)
         if email is not None:
             message = messages.subscription_waits(email, name, organisation, product, portal.url("/operator"))
-            await portal.mail.write_unless_flooded(partial(_put_for_operator, portal, message, now))
+            try:
+                await portal.mail.write_unless_flooded(partial(_put_for_operator, portal, message, now))
+            except Unavailable as error:
+                _logger.warning("operator not told", extra={"cause": type(error.__cause__).__name__})
 
 
 async def _put_for_operator(portal: Portal, message: Message, now: int, tx: Transaction) -> None:
@@ -113,13 +122,14 @@ async def _put_for_operator(portal: Portal, message: Message, now: int, tx: Tran
     await portal.mail.put(tx, message, now)
 
 
-async def reason(tx: Transaction, record: SubscriptionRecord) -> str | None:
+async def reason_of(tx: Transaction, record: SubscriptionRecord) -> str | None:
     """Why a subscription was rejected or is suspended, empty where nobody said; None where it is neither.
 
-    Looked for among the newest hundred acts of the organisation, in the access database.
+    Asked of the access database, where the decision was noted.
     """
     action = {"suspended": Action.subscription_suspended, "cancelled": Action.subscription_rejected}.get(record.state)
-    if action is None:
+    # What was approved was not rejected: most of what ended is spared the walk through the acts.
+    if action is None or (record.state == "cancelled" and record.approved_at is not None):
         return None
-    events = await audit.list_of(tx, record.provider_id, _LOOKED_AT)
-    return next((event.detail for event in events if (event.action, event.object_id) == (action, record.id)), None)
+    event = await audit.newest(tx, record.provider_id, record.id, action)
+    return None if event is None else event.detail

@@ -18,6 +18,10 @@ READ = """
 SELECT sealed_values FROM shown_once
 WHERE id = :id AND session_id = :session_id AND subject_id = :subject_id AND expires_at > :now
 """
+WAITS = """
+SELECT 1 FROM shown_once
+WHERE id = :id AND session_id = :session_id AND subject_id = :subject_id AND expires_at > :now
+"""
 REMOVE = "DELETE FROM shown_once WHERE id = :id AND session_id = :session_id AND subject_id = :subject_id"
 PRUNE = "DELETE FROM shown_once WHERE id IN (SELECT id FROM shown_once WHERE expires_at <= :now LIMIT :limit)"
 
@@ -40,6 +44,11 @@ async def put(
         expires_at=now + LIFETIME,
     )
     return row
+
+
+async def waits(tx: Transaction, row: bytes, session_id: bytes, subject_id: bytes, now: int) -> bool:
+    """Whether `take` would find values, without using up the one look."""
+    return await tx.one(WAITS, id=row, session_id=session_id, subject_id=subject_id, now=now) is not None
 
 
 async def take(

@@ -177,8 +177,8 @@ def expiry(text: str, record: SubscriptionRecord, product: Product | None, now: 
     latest = latest_end(record, product)
     at = key_expiry(text, now)
     if at is None:
-        return latest
-    if latest is not None and at > latest:
+        at = latest
+    if at is not None and latest is not None and not now < at <= latest:
         raise WrongExpiry
     return at
 

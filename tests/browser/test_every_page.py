@@ -137,7 +137,7 @@ def _sign_up(tour: Tour, portal: "Portal", email: str) -> None:
     tour.look("sign-up-refused", "Sign up")
     tour.page.get_by_label("Password").fill(portal.password)
     tour.press("Sign up")
-    tour.look("sign-up-sent", "Check your email")
+    tour.look("sign-up-sent", "Check your e-mail")
     link = portal.link(email)
     tour.visit(link, "confirm", "Confirm your account")
     tour.page.get_by_label("Password").fill(portal.password)
@@ -182,7 +182,7 @@ def _reset(tour: Tour, portal: "Portal", email: str) -> None:
     tour.visit("/reset", "reset", "Reset the password")
     tour.page.get_by_label("E-mail address").fill(email)
     tour.press("Send the link")
-    tour.look("reset-sent", "Check your email")
+    tour.look("reset-sent", "Check your e-mail")
     tour.visit(portal.link(email), "reset-link", "Choose a new password")
 
 
@@ -378,7 +378,7 @@ def test_the_outbox_of_development_keeps_nobody_out(
     page.get_by_label("E-mail address").fill(email)
     page.get_by_label("Password").fill(tour.portal.password)
     tour.press("Sign up")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Check your email")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Check your e-mail")
     for _ in range(50):
         tour.go("/outbox")
         if email in page.content():

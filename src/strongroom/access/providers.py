@@ -77,7 +77,7 @@ class ProviderKeyRecord:
 async def create(
     tx: Transaction, name: str, now: int, login_policy: str = "any", provider_id: bytes | None = None
 ) -> bytes:
-    """A new provider's id, or the one that was made for it before; `NameTaken`."""
+    """A new provider: the id given as `provider_id`, or a new one. `NameTaken`."""
     provider_id = provider_id or new_row_id(now)
     if not await tx.run(TAKE_NAME, name=name, provider_id=provider_id):
         raise NameTaken

@@ -43,7 +43,8 @@ KNOWN = 30 * DAY
 SECOND_FACTOR = Limit("second-factor", 10, 15 * MINUTE)
 """Codes tried for one account, whose password the caller knows."""
 SECOND_FACTOR_DAY = Limit("second-factor-day", 50, DAY)
-"""The same over a day, so that patience finds no code either: 150 of the million are good at some time."""
+"""The same over a day, so that patience finds no code either: fifty tries a day against three good codes in a million
+are 150 in a million."""
 CHALLENGES_FROM = Limit("challenges-from", 60, 10 * MINUTE)
 """Challenges for passkeys that one network asks for: each is a row for five minutes."""
 CONFIRM_PASSWORD = Limit("confirm-password", 10, 15 * MINUTE)

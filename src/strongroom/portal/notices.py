@@ -39,6 +39,6 @@ NOTICES = {
     "left": "You left the organisation.",
     "handed_over": "The organisation was handed over. You are a member now.",
     "last_owner": "Nothing was changed: an organisation needs an owner.",
-    "user_suspended": "The user was suspended, and every session with it.",
+    "user_suspended": "The user was suspended, and all their sessions were ended.",
     "user_resumed": "The user may log in again.",
 }

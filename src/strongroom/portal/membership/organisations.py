@@ -77,7 +77,7 @@ class Member:
 
 
 async def found(tx: Transaction, provider_id: bytes, developer_id: bytes, now: int) -> None:
-    """The first owner of a provider that is about to be made, and noted then; `TooManyOrganisations`."""
+    """Make a developer the owner of a provider that is made next; the audit notes it then. `TooManyOrganisations`."""
     await add(tx, provider_id, developer_id, "owner", now)
     row = await tx.one(COUNT_OWNED, developer_id=developer_id)
     assert row is not None

@@ -208,7 +208,6 @@ def _totp_page(visit: Visit, developer: Developer, key: str, errors: dict[str, s
     return visit.page(
         "totp.html",
         errors=errors,
-        developer=developer,
         key=" ".join(key[i : i + 4] for i in range(0, len(key), 4)),
         offer=base64.urlsafe_b64encode(offer).decode(),
         picture=code.svg_inline(scale=1, border=0, dark="#000", omitsize=True),

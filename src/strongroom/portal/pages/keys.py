@@ -37,7 +37,6 @@ async def show_new_keys(visit: Visit) -> Response:
         "subscription/keys.html",
         provider=await provider_of(visit),
         detail=detail,
-        product=visit.portal.products.find(detail.subscription.product),
         keys=values,
         again=again,
         has_api_key=any(one.revoked_at is None or one.revoked_at > now for one in api_keys),
@@ -48,14 +47,15 @@ async def show_new_keys(visit: Visit) -> Response:
 
 async def regenerate(visit: Visit) -> Response:
     portal, provider_id, now, who = visit.portal, visit.organisation.provider_id, visit.now, visit.who
-    record = (await detail_of(visit)).subscription
+    detail = await detail_of(visit)
+    record = detail.subscription
     slot, grace = visit.form.text("slot"), visit.form.text("grace")
     if slot not in subscriptions.SLOTS or grace not in GRACES:
         raise Absent
     try:
         ends = subscribing.key_expiry(visit.form.text("key_ends"), now)
     except subscribing.WrongExpiry:
-        return await subscription_page(visit, await detail_of(visit), {f"new-ends-{slot}": WRONG_DAY})
+        return await subscription_page(visit, detail, {f"new-ends-{slot}": WRONG_DAY})
     key = await portal.access.write(
         lambda tx: subscribing.regenerate(tx, provider_id, record.id, slot, GRACES[grace], who.developer_id, now, ends)
     )

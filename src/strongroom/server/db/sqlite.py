@@ -20,8 +20,6 @@ from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavai
 from strongroom.server.db.sqlite_file import bring_up_to_date, connect
 from strongroom.server.db.sqlite_line import Group, Line, Unit
 
-MAX_GROUP = 256
-
 # The value has to change: SQLite writes nothing for an update that leaves a row as it was.
 _CHECK = """
 INSERT INTO store_meta (name, value) VALUES ('write_check', 0)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Portal
@@ -25,15 +25,6 @@ def test_an_account_is_confirmed_by_mail(page: Page, portal: "Portal", email: st
     sign_out(page)
     sign_in(page, portal, email, portal.password)
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
-
-
-def test_signing_up_needs_no_script(browser: Browser, portal: "Portal", email: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    portal.sign_up(page, email)
-    page.get_by_role("button", name="Sign out").click()
-    assert portal.url("/") in page.url
-    context.close()
 
 
 def test_a_password_is_reset_by_mail(page: Page, portal: "Portal", email: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import httpx
+import pyotp
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -154,3 +155,27 @@ def test_the_operator_approves_and_suspends(developer: Page, other: Page, portal
     expect(developer.get_by_role("main")).to_contain_text("suspended")
     developer.goto(developer.url.partition("/subscriptions/")[0] + "/activity")
     expect(developer.get_by_role("main")).to_contain_text("a key was found in a public place")
+
+
+def test_from_sign_up_to_new_keys_without_a_script(browser: Browser, portal: "Portal", email: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    portal.sign_up(page, email)
+    primary, secondary = subscribe(page, portal, "Sandbox")
+    press(page, "Activate the keys")
+    assert code(portal, primary) == "authorization_missing"
+    page.get_by_role("link", name="I've saved them").click()
+    new = regenerate(page, "primary", "none")
+    assert [code(portal, key) for key in (new, secondary)] == ["authorization_missing"] * 2
+    assert code(portal, primary) == "subscription_key_invalid"
+    page.get_by_role("link", name="Calls, refusals and latency").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Usage of phone app")
+    page.goto(portal.url("/account/totp"))
+    key = page.locator("code#key").inner_text()
+    page.get_by_label("Code", exact=True).fill(pyotp.TOTP(key.replace(" ", "")).now())
+    page.get_by_label("Your password").fill(portal.password)
+    press(page, "Turn on")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("recovery codes")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page).to_have_url(portal.url("/sign-in"))
+    context.close()

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.portal import limits, maintenance
+from strongroom.portal import lengths, limits, maintenance
 from strongroom.portal.accounts.ceremonies import site as passkey_site
 from strongroom.portal.accounts.emails import canonical_email
-from strongroom.portal.accounts.passwords import MIN_LENGTH, fault
-from strongroom.portal.limits import Limit, TooMany
+from strongroom.portal.accounts.passwords import fault
+from strongroom.portal.lengths import MIN_PASSWORD
+from strongroom.portal.limits import OPERATOR_NEWS, Limit, TooMany
+from strongroom.portal.messaging import messages
+from strongroom.portal.pages.usage import LATENCIES
 from strongroom.portal.sealing import Unreadable, seal, unseal
 from strongroom.portal.web import cookies
 from strongroom.portal.web.signing_in import safe_next
@@ -66,7 +69,7 @@ def test_good_passwords(password: str) -> None:
 
 @pytest.mark.parametrize(
     "password",
-    ["", "a" * (MIN_LENGTH - 1), "a" * 20, "abababababab", "123456789012", "987654321098", "Password1234!",
+    ["", "a" * (MIN_PASSWORD - 1), "a" * 20, "abababababab", "123456789012", "987654321098", "Password1234!",
      "ADA@example.com", "x" * 2000, "PasswordPassword"],
 )  # fmt: skip
 def test_bad_passwords(password: str) -> None:
@@ -155,3 +158,18 @@ async def test_what_is_over_is_forgotten(site: "Site") -> None:
     assert all(held.values()), held
     assert await maintenance.prune(site.portal) == sum(held.values())
     assert set((await rows(site)).values()) == {0}
+
+
+async def test_pages_take_what_the_rules_take(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lengths, "MAX_NAME", 81)
+    monkeypatch.setattr(lengths, "MIN_PASSWORD", 13)
+    browser = site.browser()
+    await browser.get("/sign-up")
+    assert 'maxlength="81"' in browser.text
+    assert "At least 13 characters." in browser.text
+
+
+def test_what_is_said_of_a_number_follows_it() -> None:
+    assert LATENCIES == ("up to 5 ms", "up to 20 ms", "up to 100 ms", "up to 500 ms", "slower")
+    mail = messages.subscription_waits("operator@example.com", "app", "Acme", "Production", "http://localhost:8000/")
+    assert f"at most {OPERATOR_NEWS.times} of these" in mail.text

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from strongroom.portal import lengths
 from strongroom.portal.accounts.agents import describe
 from strongroom.portal.area import PREFIX
 from strongroom.portal.notices import NOTICES
@@ -31,7 +32,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals.update(prefix=PREFIX, asset=asset, notices=NOTICES, version=__version__)
+    made.globals.update(prefix=PREFIX, asset=asset, notices=NOTICES, version=__version__, lengths=lengths)
     made.filters.update(
         moment=moment,
         day=day,

@@ -24,7 +24,7 @@ _NOTHING_WAITS = "No subscription is waiting for approval."
 
 
 def _reason(_: click.Context, __: click.Parameter, value: str) -> str:
-    from strongroom.portal.subscriptions.decisions import MAX_REASON
+    from strongroom.portal.lengths import MAX_REASON
 
     if not value.isprintable() or len(value) > MAX_REASON:
         raise click.BadParameter(f"a reason has up to {MAX_REASON} printable characters, on one line")

@@ -44,8 +44,6 @@ DELETIONS = (
     "DELETE FROM developers WHERE id = :id",
 )
 
-MAX_NAME = 80
-
 
 @dataclass(frozen=True, slots=True)
 class Developer:

@@ -2,7 +2,8 @@
 
 from itertools import pairwise
 
-MIN_LENGTH = 12
+from strongroom.portal.lengths import MIN_PASSWORD
+
 MAX_BYTES = 1024
 
 # Long enough for the rule and tried first all the same; compared without digits and signs.
@@ -15,8 +16,8 @@ _COMMON = frozenset(
 
 def fault(password: str, email: str) -> str | None:
     """What is wrong with a new password, in a sentence for its owner; None where nothing is."""
-    if len(password) < MIN_LENGTH:
-        return f"Use at least {MIN_LENGTH} characters. A few words in a row are easy to remember."
+    if len(password) < MIN_PASSWORD:
+        return f"Use at least {MIN_PASSWORD} characters. A few words in a row are easy to remember."
     if len(password.encode()) > MAX_BYTES:
         return f"Use at most {MAX_BYTES} bytes."
     lowered = password.lower()

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from strongroom.portal.documentation.reference import Operation, Reference, Schema
+from strongroom.version import __version__
 from strongroom.wire.refusal import Refusal
 
 _ID: Final = "0190a5c2-5f6e-4cc3-98c4-dc0c0c07398f"
@@ -41,7 +42,7 @@ _VALUES: Final[dict[str, Any]] = {
     "pages": None,
     "total_count": None,
     "status": "ok",
-    "version": "0.1.0",
+    "version": __version__,
     "areas": ["keystore", "vault"],
     "code": "admission_token_used",
 }

@@ -47,7 +47,6 @@ INSERT INTO memberships (provider_id, developer_id, role, created_at)
 VALUES (:provider_id, :developer_id, :role, :now) ON CONFLICT (provider_id, developer_id) DO NOTHING
 """
 
-MAX_NAME = 80
 MAX_OWNED = 20
 
 

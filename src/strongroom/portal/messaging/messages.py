@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from strongroom.portal.limits import OPERATOR_NEWS
 from strongroom.portal.messaging.mail import Message
 from strongroom.portal.rendering import counted, render
 
@@ -136,7 +137,8 @@ def subscription_waits(to: str, name: str, organisation: str, product: str, url:
         "A Strongroom subscription waits for you",
         f"The organisation “{organisation}” subscribed to {product} and calls it “{name}”. Its keys open nothing until "
         "you approve it and the developer activates it.",
-        "There are at most five of these messages in an hour; the operator's page shows all that waits.",
+        f"There are at most {OPERATOR_NEWS.times} of these messages in an hour; the operator's page shows all that "
+        "waits.",
         button="Look at what waits",
         url=url,
     )

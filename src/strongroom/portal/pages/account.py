@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from strongroom.portal import limits
 from strongroom.portal.accounts import developers, links
-from strongroom.portal.accounts.developers import MAX_NAME, Developer
+from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email
 from strongroom.portal.membership import founding, organisations
 from strongroom.portal.messaging import messages
@@ -31,7 +31,7 @@ async def show(visit: Visit) -> Response:
 
 async def rename(visit: Visit) -> Response:
     name = visit.form.text("name")
-    error = name_error(name, MAX_NAME) if name else None
+    error = name_error(name) if name else None
     if error is not None:
         errors = {"name": error}
         return visit.page("account.html", developer=await own(visit), errors=errors)

@@ -11,6 +11,7 @@ from strongroom.portal.accounts import ceremonies, challenges, passkeys, second_
 from strongroom.portal.accounts.ceremonies import PasskeyRefused
 from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.area import PREFIX
+from strongroom.portal.lengths import MAX_PASSKEY_NAME
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
 from strongroom.portal.pages.security import tell
 from strongroom.portal.refusals import Absent
@@ -19,8 +20,6 @@ from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
 from strongroom.server.ids import from_text
-
-MAX_NAME = 60
 
 
 async def show_totp(visit: Visit) -> Response:
@@ -127,7 +126,7 @@ async def add_passkey(visit: Visit) -> Response:
     if where is None:
         raise Absent
     credential = visit.form.exact("credential")
-    name = visit.form.text("name")[:MAX_NAME] or "Passkey"
+    name = visit.form.text("name")[:MAX_PASSKEY_NAME] or "Passkey"
     try:
         challenge = ceremonies.challenge_of(credential)
         # Only a challenge that followed the right password is known, and only to this session.

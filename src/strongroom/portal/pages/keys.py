@@ -13,8 +13,6 @@ from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.clock import SECOND
 from strongroom.server.ids import from_text, to_text
 
-MAX_NAME = 80
-
 
 async def show_new_keys(visit: Visit) -> Response:
     """The one page that shows subscription keys, with calls to paste that hold them.
@@ -105,7 +103,7 @@ async def show_api_keys(visit: Visit) -> Response:
 async def create_api_key(visit: Visit) -> Response:
     portal, provider_id, now, who = visit.portal, visit.organisation.provider_id, visit.now, visit.who
     name = visit.form.text("name")
-    error = name_error(name, MAX_NAME)
+    error = name_error(name)
 
     if error is None:
         try:

@@ -6,8 +6,9 @@ from starlette.responses import Response
 
 from strongroom.access import providers, sandbox, subscriptions, usage
 from strongroom.access.providers import ProviderRecord
+from strongroom.portal.lengths import MAX_NAME
 from strongroom.portal.membership import organisations
-from strongroom.portal.membership.organisations import MAX_NAME, MAX_OWNED, Role, TooManyOrganisations
+from strongroom.portal.membership.organisations import MAX_OWNED, Role, TooManyOrganisations
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server import audit
@@ -31,12 +32,12 @@ async def provider_of(visit: Visit) -> ProviderRecord:
     return found
 
 
-def name_error(name: str, limit: int = MAX_NAME) -> str | None:
+def name_error(name: str) -> str | None:
     """What is wrong with a name that people gave to something, if anything."""
     if not name:
         return "Enter a name."
-    if len(name) > limit:
-        return f"Use at most {limit} characters."
+    if len(name) > MAX_NAME:
+        return f"Use at most {MAX_NAME} characters."
     # Nor what turns the direction of writing: a name stands in mail and in the audit.
     if not name.isprintable() or _UNSEEN.search(name):
         return "Use characters that can be seen."

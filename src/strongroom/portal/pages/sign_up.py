@@ -4,7 +4,6 @@ from starlette.responses import Response
 
 from strongroom.portal import limits
 from strongroom.portal.accounts import developers, passwords, sign_ups
-from strongroom.portal.accounts.developers import MAX_NAME
 from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email
 from strongroom.portal.accounts.sign_ups import SignUp
 from strongroom.portal.messaging import messages
@@ -90,7 +89,7 @@ def _faults(email: str | None, name: str, password: str) -> dict[str, str]:
     faults = {}
     if email is None:
         faults["email"] = WRONG_EMAIL
-    wrong = name_error(name, MAX_NAME) if name else None
+    wrong = name_error(name) if name else None
     if wrong is not None:
         faults["name"] = wrong
     fault = passwords.fault(password, email or "")

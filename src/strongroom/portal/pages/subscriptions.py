@@ -42,7 +42,7 @@ async def subscribe(visit: Visit) -> Response:
     product, provider = _product(visit), await provider_of(visit)
     name = visit.form.text("name")
     errors = {}
-    wrong = name_error(name, subscribing.MAX_NAME)
+    wrong = name_error(name)
     if wrong is not None:
         errors["name"] = wrong
     if product.terms and not visit.form.text("terms"):
@@ -91,7 +91,7 @@ async def rename(visit: Visit) -> Response:
     provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
     detail = await detail_of(visit)
     name = visit.form.text("name")
-    wrong = name_error(name, subscribing.MAX_NAME)
+    wrong = name_error(name)
     if wrong is not None:
         return await subscription_page(visit, detail, {"name": wrong})
     done = await visit.portal.access.write(

@@ -14,8 +14,9 @@ from strongroom.portal.subscriptions import quotas
 from strongroom.portal.web import charts
 from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.server.db import Transaction
+from strongroom.server.usage import BOUNDS
 
-LATENCIES = ("up to 5 ms", "up to 20 ms", "up to 100 ms", "up to 500 ms", "slower")
+LATENCIES = (*(f"up to {seconds * 1000:g} ms" for seconds in BOUNDS), "slower")
 
 
 @dataclass(frozen=True, slots=True)

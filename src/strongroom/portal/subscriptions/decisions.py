@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from strongroom.access import subscription_states, subscriptions
 from strongroom.access.subscriptions import SubscriptionRecord
-from strongroom.portal import limits
+from strongroom.portal import lengths, limits
 from strongroom.portal.accounts.emails import canonical_email
 from strongroom.portal.area import Portal
 from strongroom.portal.membership import organisations
@@ -23,9 +23,6 @@ from strongroom.server.logging import LOGGER
 _logger = logging.getLogger(LOGGER)
 
 _Run: TypeAlias = Callable[[Transaction, SubscriptionRecord, int], Awaitable[bool]]
-
-MAX_REASON = 160
-"""Of the 200 characters of a line of the audit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ async def decide(
 
 def _said(reason: str) -> str:
     """What of a reason reaches the audit and the mail: nothing that moves or hides the words beside it."""
-    return "".join(character if character.isprintable() else " " for character in reason)[:MAX_REASON]
+    return "".join(character if character.isprintable() else " " for character in reason)[: lengths.MAX_REASON]
 
 
 async def tell_owners(

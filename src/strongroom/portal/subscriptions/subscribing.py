@@ -12,7 +12,6 @@ from strongroom.server.audit import Action
 from strongroom.server.clock import DAY, HOUR, duration
 from strongroom.server.db import Transaction
 
-MAX_NAME = 80
 MAX_IN_FORCE = 50
 GRACES = {"none": 0, "hour": HOUR, "day": DAY, "week": 7 * DAY}
 """How long the old key may go on after a new one was made."""

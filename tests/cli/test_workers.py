@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 COUNT = 2
+# All tests here share a database, and with it the sandbox that one secret made.
+SECRET = "5e" * 32
 
 
 class Service:
@@ -36,6 +38,7 @@ class Service:
                 [sys.executable, "-m", "strongroom.cli", "serve", f"--workers={COUNT}", *options, *databases],
                 stdout=subprocess.PIPE,
                 stderr=log,
+                env=os.environ | {"STRONGROOM_SECRET": SECRET},
             )
         assert self.process.stdout is not None
         self.greeting = self.process.stdout.readline()

@@ -44,23 +44,8 @@ def test_a_password_is_reset_by_mail(page: Page, portal: "Portal", email: str) -
 
 
 def test_a_passkey_signs_in(page: Page, portal: "Portal", email: str) -> None:
-    device = page.context.new_cdp_session(page)
-    device.send("WebAuthn.enable")
-    options = {
-        "protocol": "ctap2",
-        "transport": "internal",
-        "hasResidentKey": True,
-        "hasUserVerification": True,
-        "isUserVerified": True,
-        "automaticPresenceSimulation": True,
-    }
-    device.send("WebAuthn.addVirtualAuthenticator", {"options": options})
     portal.sign_up(page, email)
-    page.goto(portal.url("/account/passkeys"))
-    page.get_by_label("Name of the passkey").fill("laptop")
-    page.get_by_label("Your password").fill(portal.password)
-    page.get_by_role("button", name="Add the passkey").click()
-    expect(page).not_to_have_url(portal.url("/account/passkeys"))
+    portal.add_passkey(page)
     page.goto(portal.url("/account/security"))
     expect(page.get_by_role("main")).to_contain_text("laptop")
     sign_out(page)

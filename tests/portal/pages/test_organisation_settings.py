@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.portal.pages.test_subscriptions import organisation, subscribe
+from tests.portal.pages.test_subscriptions import opens, organisation, subscribe
 
 from strongroom.access import closing as access_closing
 from strongroom.access import providers, subscriptions, usage
@@ -21,14 +21,6 @@ from strongroom.wire.refusal import Refusal, Refused
 pytestmark = pytest.mark.anyio
 PASSWORD = "plain words for a portal"
 BOB = "bob@example.com"
-
-
-async def opens(site: Any, key: str) -> str:
-    try:
-        await site.portal.access.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
-    except Refused as refused:
-        return refused.refusal.code
-    return "ok"
 
 
 async def acme(site: Any) -> tuple[Any, str, bytes, list[str]]:

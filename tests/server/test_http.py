@@ -2,15 +2,17 @@
 
 import asyncio
 import contextlib
+import errno
 import json
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from strongroom.app import Application
-from strongroom.server import http_connection
+from strongroom.server import acceptor, http_connection
 from strongroom.server.http import Server, bind
 from strongroom.server.http_connection import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, Connection
 from strongroom.server.settings import load
@@ -217,3 +219,49 @@ async def test_an_answer_that_is_taken_slowly_arrives(
     head, _, body = taken.partition(b"\r\n\r\n")
     assert f"content-length: {len(body)}".encode() in head
     writer.close()
+
+
+async def test_connections_that_come_at_once_are_taken_at_once(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One a turn is what uvloop does: then the last of a burst waits for the answers to everybody before it."""
+    turns: list[set[socket.socket]] = [set()]
+    taken = socket.socket.accept
+
+    def noted(listener: socket.socket) -> tuple[socket.socket, object]:
+        connection, peer = taken(listener)
+        turns[-1].add(connection)
+        return connection, peer
+
+    waiting = [socket.create_connection(address) for _ in range(15)]  # while this turn lasts nobody takes them
+    monkeypatch.setattr(socket.socket, "accept", noted)
+    try:
+        while sum(map(len, turns)) < len(waiting):
+            turns.append(set())
+            await asyncio.sleep(0)
+    finally:
+        for connection in waiting:
+            connection.close()
+    assert max(map(len, turns)) == len(waiting)
+
+
+async def test_without_file_descriptors_connections_wait(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.2)
+    tries = []
+    tried = asyncio.Event()
+
+    def exhausted(listener: socket.socket) -> NoReturn:
+        tries.append(listener)
+        tried.set()
+        raise OSError(errno.EMFILE, "too many open files")
+
+    with monkeypatch.context() as context:
+        context.setattr(socket.socket, "accept", exhausted)
+        answer = asyncio.create_task(exchange(address, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")))
+        await tried.wait()
+        await asyncio.sleep(0.05)
+        assert len(tries) == 1  # and not as often as the loop turns
+    assert (await answer).startswith(b"HTTP/1.1 200 ")
+    assert "no more connections" in caplog.text

@@ -15,11 +15,10 @@ from strongroom.access.sandbox import NAME, NotOurs
 from strongroom.app import Application
 from strongroom.cli.output import ExitCode, Failed, SettingRefused
 from strongroom.cli.workers import Ready, Supervisor
-from strongroom.server.http import Server, bind
+from strongroom.server.http import BACKLOG, Server, bind
 from strongroom.server.logging import configure
 from strongroom.server.settings import Settings
 
-_BACKLOG = 2048
 _CONNECTIONS_OF_ALL_WORKERS = 16
 _LEAST_CONNECTIONS = 2
 
@@ -40,11 +39,11 @@ def run(settings: Settings, sandbox: bool, announce: Announce, workers: int = 1)
             _run_here(settings, sandbox, announce, listener)
             return
         settings = shared_out(settings, workers)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
         base_url = settings.base_url
 
         def work(ready: Ready) -> None:
-            _run_here(settings, sandbox, lambda _, keys: ready(keys), listener)
+            _run_here(settings, sandbox, lambda _, keys: ready(keys), listener, alone=False)
 
         Supervisor(workers, work).run(lambda keys: announce(base_url, keys))
     finally:
@@ -64,16 +63,18 @@ def shared_out(settings: Settings, workers: int) -> Settings:
     )
 
 
-def _run_here(settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket) -> None:
+def _run_here(
+    settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket, *, alone: bool = True
+) -> None:
     with asyncio.Runner(loop_factory=_fast_loop()) as runner:
-        runner.run(_serve(settings, sandbox, announce, listener))
+        runner.run(_serve(settings, sandbox, announce, listener, alone))
 
 
-async def _serve(settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket) -> None:
+async def _serve(settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket, alone: bool) -> None:
     application = _open(settings)
     try:
         keys = asdict(await application.ensure_sandbox()) if sandbox else {}
-        server = Server(application, settings, lambda: _listening(announce, settings.base_url, keys))
+        server = Server(application, settings, lambda: _listening(announce, settings.base_url, keys), alone=alone)
         await server.serve(sockets=[listener])
     except NotOurs:
         raise Failed(

@@ -7,11 +7,14 @@ from typing import Any
 
 import uvicorn
 
+from strongroom.server.acceptor import ALONE, AMONG_NEIGHBOURS, Acceptor
 from strongroom.server.door import Door
 from strongroom.server.http_connection import Connection
 from strongroom.server.settings import Settings
 
 KEEP_ALIVE_SECONDS = 5
+BACKLOG = 2048
+"""Connections that may wait to be taken; the system may allow fewer."""
 CHECK_SECONDS = 0.25
 """How often the deadlines of all connections are looked at: so much later than said they may end one."""
 
@@ -19,22 +22,25 @@ CHECK_SECONDS = 0.25
 class Server(uvicorn.Server):
     """uvicorn around one application, on a socket that is already bound. Signals end it gracefully."""
 
-    def __init__(self, application: Any, settings: Settings, when_listening: Callable[[], None]) -> None:
+    def __init__(
+        self, application: Any, settings: Settings, when_listening: Callable[[], None], *, alone: bool = True
+    ) -> None:
+        """`alone`: no other process takes connections from the same socket."""
         self._when_listening = when_listening
+        self._at_once = ALONE if alone else AMONG_NEIGHBOURS
+        self._acceptors: list[Acceptor] = []
         self._checks: asyncio.TimerHandle | None = None
-        connection = type(
-            "BoundConnection",
-            (Connection,),
-            {
-                "header_timeout": float(settings.header_timeout),
-                "max_connections": settings.connections,
-                "type_prefix": f"{settings.base_url}{Door.REFUSALS}",
-            },
-        )
+
+        class BoundConnection(Connection):
+            header_timeout = float(settings.header_timeout)
+            max_connections = settings.connections
+            type_prefix = f"{settings.base_url}{Door.REFUSALS}"
+
+        self._bound: type[Connection] = BoundConnection
         super().__init__(
             uvicorn.Config(
                 application,
-                http=connection,
+                http=BoundConnection,
                 loop="auto",
                 ws="none",
                 lifespan="on",
@@ -49,17 +55,27 @@ class Server(uvicorn.Server):
         )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        await super().startup([])  # it takes no connections itself
         if self.started:
-            self._check_deadlines(asyncio.get_running_loop())
+            loop = asyncio.get_running_loop()
+            for listener in sockets or ():
+                listener.listen(BACKLOG)
+                listener.setblocking(False)
+                self._acceptors.append(Acceptor(loop, listener, self._connection, self._at_once))
+            self._check_deadlines(loop)
             self._when_listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         try:
+            for acceptor in self._acceptors:
+                await acceptor.close()
             await super().shutdown(sockets)
         finally:
             if self._checks is not None:
                 self._checks.cancel()
+
+    def _connection(self) -> Connection:
+        return self._bound(self.config, self.server_state, self.lifespan.state)
 
     def _check_deadlines(self, loop: asyncio.AbstractEventLoop) -> None:
         self._checks = loop.call_later(CHECK_SECONDS, self._check_deadlines, loop)

@@ -16,8 +16,8 @@ import pytest
 from strongroom.access.sandbox import SandboxKeys
 from strongroom.app import Application
 from strongroom.backup import areas
-from strongroom.backup.archive import Manifest
 from strongroom.backup.making import back_up
+from strongroom.backup.manifest import Manifest
 from strongroom.backup.restoring import restore
 from strongroom.server.db import Row, Transaction
 from strongroom.server.secret import ServerSecret

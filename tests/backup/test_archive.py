@@ -1,6 +1,7 @@
 """The archive: what is written is read again, and anything else is refused."""
 
 import asyncio
+import os
 import stat
 import zipfile
 from collections.abc import AsyncIterator
@@ -13,22 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from strongroom.backup.archive import (
-    MAC,
-    MANIFEST,
-    AppliedMigration,
-    ArchiveRefused,
-    AreaEntry,
-    Manifest,
-    Reader,
-    Writer,
-    fingerprints,
-)
+from strongroom.backup.archive import MAC, Reader, Writer
+from strongroom.backup.manifest import MANIFEST, AppliedMigration, ArchiveRefused, AreaEntry, Manifest, fingerprints
 from strongroom.server.db import Row
 from strongroom.server.db.copying import Column, Table
 from strongroom.server.secret import ServerSecret
 
 SECRET = ServerSecret(b"s" * 32)
+CREATED_AT = "2026-01-31T12:00:00.000Z"
 TABLE = Table("things", (Column("id", "bytes"), Column("name", "text"), Column("amount", "integer")))
 ROWS: list[Row] = [(b"\x00\xff", 'é\n"\\', -(2**63)), (None, None, None), (b"", "", 2**63 - 1)]
 
@@ -49,7 +42,7 @@ def write(path: Path, rows: list[Row] = ROWS, secret: ServerSecret = SECRET, **c
     try:
         entry = asyncio.run(writer.add("area", TABLE, batched(rows)))
         area = AreaEntry("area", "sqlite", (AppliedMigration(1, "area", "0" * 64),), (entry,))
-        manifest = Manifest(1, "0", "2026-01-31T12:00:00.000Z", fingerprints(secret), (area,))
+        manifest = Manifest(1, "0", CREATED_AT, fingerprints(secret), (area,))
         writer.finish(msgspec.structs.replace(manifest, **changes), secret)
     finally:
         writer.discard()
@@ -106,10 +99,11 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    tmp_path.mkdir(exist_ok=True)
     writer = Writer(tmp_path / "a")
     (tmp_path / "a").write_text("mine")
     with pytest.raises(FileExistsError):
-        writer.finish(Manifest(1, "0", "", (), ()), SECRET)
+        writer.finish(Manifest(1, "0", CREATED_AT, (), ()), SECRET)
     writer.discard()
     assert [file.read_text() for file in tmp_path.iterdir()] == ["mine"]
 
@@ -124,6 +118,35 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
         asyncio.run(writer.add("area", TABLE, failing()))
     writer.discard()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_backup_left_is_not_in_the_way(tmp_path: Path) -> None:
+    killed = Writer(tmp_path / "a")  # of the same process, as all are that have a container to themselves
+    assert read(write(tmp_path / "a")) == ROWS
+    killed.discard()
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "a")
+    full = os.open("/dev/full", os.O_RDWR)
+    os.dup2(full, writer._file.fileno())
+    os.close(full)
+    with pytest.raises(OSError, match="No space left"):
+        writer.finish(Manifest(1, "0", CREATED_AT, (), ()), SECRET)
+    writer.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_without_second_names_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*_: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", link)
+    path = write(tmp_path / "a")
+    assert read(path) == ROWS
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+    test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path / "b")
 
 
 def test_every_changed_byte_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
@@ -160,6 +183,8 @@ def test_every_shorter_file_is_refused(tmp_path: Path) -> None:
         {MANIFEST: None},
         {MANIFEST: b"[]"},
         {MANIFEST: b'{"format":1}'},
+        {MANIFEST: b'{"format":1,"areas":' + b"[" * 100_000},
+        {MANIFEST: b'{"format":1,"software":"\xff"}'},
         {MANIFEST: b"{" + b" " * 1024 * 1024 + b"}"},
         {MAC: None},
         {MAC: b"0" * 64},
@@ -171,6 +196,61 @@ def test_other_members_are_refused(tmp_path: Path, members: dict[str, bytes | No
     rewrite(path, **members)
     with pytest.raises(ArchiveRefused):
         read(path)
+
+
+def test_what_is_shown_of_an_unchecked_archive_holds_no_control_characters(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveRefused):
+        Reader(write(tmp_path / "a", created_at="\x1b[2J"))
+
+
+def test_a_member_of_another_size_is_not_unpacked(tmp_path: Path) -> None:
+    """A few kilobytes of archive can unpack to as many gigabytes of rows, all of them well-formed."""
+    path = write(tmp_path / "a")
+    rewrite(path, **{"area/things.jsonl": b'["AP8=","x",1]\n' * 2000})
+    reader = Reader(path)
+    (area,) = reader.manifest.areas
+    with pytest.raises(ArchiveRefused):
+        next(reader.batches(area.name, area.tables[0]))
+    reader.close()
+
+
+def test_long_rows_make_short_batches(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", [(b"", "x" * 2_000_000, number) for number in range(7)])
+    reader = Reader(path)
+    (area,) = reader.manifest.areas
+    assert [len(batch) for batch in reader.batches(area.name, area.tables[0])] == [3, 3, 1]
+    reader.close()
+
+
+def test_other_compression_is_refused(tmp_path: Path) -> None:
+    """Such as LZMA, which reserves as much memory as the file asks for."""
+    path = write(tmp_path / "a")
+    with zipfile.ZipFile(path) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for name, content in held.items():
+            archive.writestr(name, content, None if name.endswith(".jsonl") else zipfile.ZIP_DEFLATED)
+    with pytest.raises(ArchiveRefused, match=r"area/things\.jsonl is not as it was written"):
+        read(path)
+
+
+def test_what_is_named_twice_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a")
+    with zipfile.ZipFile(path) as archive:
+        manifest = msgspec.json.decode(archive.read(MANIFEST))
+        rows = archive.read("area/things.jsonl")
+    manifest["areas"] *= 2
+    rewrite(path, **{MANIFEST: msgspec.json.encode(manifest)})
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("area/things.jsonl", rows)
+    with pytest.raises(ArchiveRefused, match="does not hold the files"):
+        Reader(path)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ArchiveRefused, match="not from a pipe"):
+        Reader(tmp_path / "pipe")
 
 
 def test_another_format_is_told(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from strongroom.backup import areas, restoring
-from strongroom.backup.archive import ArchiveRefused, Reader
+from strongroom.backup.archive import Reader
 from strongroom.backup.making import back_up
+from strongroom.backup.manifest import ArchiveRefused
 from strongroom.backup.restoring import RestoreRefused
 from strongroom.backup.verifying import verify_databases
 from strongroom.server.db.migrate import SchemaError

@@ -1,7 +1,9 @@
 """Verify finds what is wrong with a database, names it without values, and changes nothing."""
 
 import asyncio
+import json
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 
 from strongroom.backup import invariants
-from strongroom.backup.archive import ArchiveRefused
+from strongroom.backup.manifest import ArchiveRefused
 from strongroom.backup.verifying import verify_archive, verify_databases
 from strongroom.server.db import Unavailable
 from strongroom.server.db.copying import NotThere
@@ -276,10 +278,36 @@ async def test_an_archive_whose_rows_break_a_constraint_is_told(populated: Any, 
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
+async def test_what_an_archive_was_changed_to_is_not_told_as_a_finding(populated: Any) -> None:
+    """Rows that break a constraint, of the size that the manifest says."""
+    with zipfile.ZipFile(populated.archive) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    name = "access/store_meta.jsonl"
+    with zipfile.ZipFile(populated.archive, "w") as archive:
+        for member, content in held.items():
+            archive.writestr(member, content.replace(b"0", b"null")[-len(content) :] if member == name else content)
+    with pytest.raises(ArchiveRefused, match=r"access/store_meta\.jsonl is not as it was written"):
+        await verify_archive(populated.archive, populated.deployment.secret, unheard)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_an_archive_without_access_is_refused(populated: Any) -> None:
+    with zipfile.ZipFile(populated.archive) as archive:
+        held = {name: archive.read(name) for name in archive.namelist() if not name.startswith("access/")}
+    manifest = json.loads(held["manifest.json"])
+    manifest["areas"] = [area for area in manifest["areas"] if area["name"] != "access"]
+    with zipfile.ZipFile(populated.archive, "w") as archive:
+        for member, content in (held | {"manifest.json": json.dumps(manifest).encode()}).items():
+            archive.writestr(member, content)
+    with pytest.raises(ArchiveRefused, match="every backup has, access"):
+        await verify_archive(populated.archive, None, unheard)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
 async def test_an_archive_is_not_called_sound_where_there_is_no_room_to_ask(
     populated: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The smallest file system there is: no file on it can be made.
     monkeypatch.setattr("strongroom.backup.verifying.TemporaryDirectory", lambda **_: nullcontext("/dev/full"))
-    with pytest.raises((Unavailable, OSError)):
+    with pytest.raises(Unavailable):
         await verify_archive(populated.archive, populated.deployment.secret, unheard)

@@ -1,8 +1,9 @@
 """Loading: the rows of an archive into databases that nobody sees yet, of either engine."""
 
 from strongroom.backup import areas
-from strongroom.backup.archive import ArchiveRefused, AreaEntry, Reader
+from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
+from strongroom.backup.manifest import ArchiveRefused, AreaEntry
 from strongroom.server.db import migrate
 from strongroom.server.db.copying import Destination, Table
 

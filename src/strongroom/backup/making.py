@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from strongroom.backup import areas
-from strongroom.backup.archive import FORMAT, AppliedMigration, AreaEntry, Manifest, TableEntry, Writer, fingerprints
+from strongroom.backup.archive import Writer
+from strongroom.backup.manifest import FORMAT, AppliedMigration, AreaEntry, Manifest, TableEntry, fingerprints
 from strongroom.server.clock import wire_time
 from strongroom.server.db.copying import Snapshot
 from strongroom.server.secret import ServerSecret

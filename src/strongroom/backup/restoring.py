@@ -4,8 +4,9 @@ import time
 from pathlib import Path
 
 from strongroom.backup import areas, ending, loading
-from strongroom.backup.archive import AreaEntry, Manifest, Reader
+from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
+from strongroom.backup.manifest import AreaEntry, Manifest
 from strongroom.server.db.copying import Destination, Stage
 from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import Settings
@@ -25,10 +26,7 @@ async def restore(settings: Settings, secret: ServerSecret, source: Path, progre
     try:
         _check_secret(reader, secret)
         _check_areas(reader.manifest, settings)
-        for entry in reader.manifest.areas:
-            for table in entry.tables:
-                for _ in reader.batches(entry.name, table):
-                    pass
+        reader.check_rows()
         opened = areas.destinations(settings)
         try:
             await _fill(reader, opened, progress)

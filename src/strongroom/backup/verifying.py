@@ -6,8 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from strongroom.backup import areas, invariants, loading
-from strongroom.backup.archive import AreaEntry, Manifest, Reader
+from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
+from strongroom.backup.manifest import ArchiveRefused, AreaEntry, Manifest
 from strongroom.server.db import Unavailable, migrate
 from strongroom.server.db.copying import Snapshot
 from strongroom.server.db.open import open_destination, open_snapshot
@@ -38,11 +39,17 @@ async def verify_archive(source: Path, secret: ServerSecret | None, progress: Pr
         authentic = secret is not None and reader.is_of(secret)
         if secret is not None and authentic:
             reader.check_mac(secret)
+        if "access" not in {entry.name for entry in reader.manifest.areas}:
+            raise ArchiveRefused("the archive does not hold the area that every backup has, access")
         for entry in reader.manifest.areas:
             loading.check_history(entry)
+        # First of all: what an archive was changed to is neither loaded nor told as a finding.
+        reader.check_rows()
         with TemporaryDirectory(prefix="strongroom-verify-") as folder:
             found = await _verify_rows(reader, Path(folder), progress)
         return Verified(reader.manifest, authentic, found)
+    except OSError as error:
+        raise Unavailable from error
     finally:
         reader.close()
 

@@ -15,7 +15,7 @@ _SERVICE_ERRORS = {
     "strongroom.server.db.migrate": ("SchemaError",),
     "strongroom.server.data_locks": ("InUse",),
     "strongroom.server.db.copying": ("NotThere",),
-    "strongroom.backup.archive": ("ArchiveRefused",),
+    "strongroom.backup.manifest": ("ArchiveRefused",),
     "strongroom.backup.restoring": ("RestoreRefused",),
 }
 _EXTRA_MODULES = frozenset({"argon2", "httptools", "jinja2", "markupsafe", "PIL", "uvicorn"})

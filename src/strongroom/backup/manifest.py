@@ -1,0 +1,72 @@
+"""The manifest of an archive: what has to be in it, and of which server secrets."""
+
+from typing import Annotated
+
+import msgspec
+
+from strongroom.server.db.copying import Column, Table
+from strongroom.server.secret import ServerSecret
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+_FINGERPRINT_BYTES = 16
+# The decoder's own errors, what is no UTF-8, and what is nested too deep for it.
+_NO_MANIFEST = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+# It is shown before anything is known of who wrote it.
+_Time = Annotated[str, msgspec.Meta(pattern=r"^[0-9TZ:.-]{1,40}\Z")]
+
+
+class ArchiveRefused(Exception):
+    """The file is no archive of ours, or not as it was written. Says what is wrong and repeats nothing of it."""
+
+
+class AppliedMigration(msgspec.Struct, frozen=True):
+    number: int
+    name: str
+    checksum: str
+
+
+class TableEntry(msgspec.Struct, frozen=True):
+    name: str
+    columns: tuple[Column, ...]
+    rows: int
+    size: int
+    """Of the rows as they are written, in bytes: nobody unpacks more than that."""
+    sha256: str
+    """Of the same, in hexadecimal."""
+
+    @property
+    def table(self) -> Table:
+        return Table(self.name, self.columns)
+
+
+class AreaEntry(msgspec.Struct, frozen=True):
+    name: str
+    engine: str
+    migrations: tuple[AppliedMigration, ...]
+    tables: tuple[TableEntry, ...]
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    format: int
+    software: str
+    created_at: _Time
+    secret_fingerprints: tuple[str, ...]
+    """Of the server secrets that were active, the current one first."""
+    areas: tuple[AreaEntry, ...]
+
+
+def fingerprints(secret: ServerSecret) -> tuple[str, ...]:
+    """What tells server secrets apart and gives nothing of them away: a key of its own, cut to 16 bytes."""
+    return tuple(key[:_FINGERPRINT_BYTES].hex() for key in secret.keys("backup-fingerprint"))
+
+
+def parse(content: bytes) -> Manifest:
+    """`ArchiveRefused` for anything that `archive` would not write, and for another format."""
+    try:
+        if msgspec.json.decode(content, type=dict).get("format") != FORMAT:
+            raise ArchiveRefused("the archive is of a format that this version does not know")
+        return msgspec.json.decode(content, type=Manifest)
+    except _NO_MANIFEST:
+        raise ArchiveRefused(f"{MANIFEST} is not as it was written") from None

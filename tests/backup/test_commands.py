@@ -107,6 +107,16 @@ async def test_a_folder_that_cannot_be_written_is_told(populated: Any, run: Call
     assert "cannot be written: No such file or directory" in made.stderr
 
 
+async def test_a_data_folder_that_cannot_be_made_is_told(
+    populated: Any, run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRONGROOM_SECRET", (populated.deployment.folder / "secret").read_text().strip())
+    (tmp_path / "file").touch()
+    refused = await run("restore", populated.archive, "--data", tmp_path / "file" / "data")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (3, 1)
+    assert "Not a directory" in refused.stderr
+
+
 @pytest.mark.parametrize("command", ["backup", "restore"])
 async def test_without_a_secret_nothing_is_done(
     populated: Any, run: Callable[..., Any], tmp_path: Path, command: str

@@ -2,11 +2,15 @@
 
 import asyncio
 import itertools
+import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import psycopg
 import pytest
 
 from strongroom.backup import areas, restoring
@@ -16,7 +20,9 @@ from strongroom.backup.manifest import ArchiveRefused
 from strongroom.backup.restoring import RestoreRefused
 from strongroom.backup.verifying import verify_databases
 from strongroom.server.db.migrate import SchemaError
+from strongroom.server.db.open import open_snapshot
 from strongroom.server.settings import load
+from strongroom.testing.postgres_server import PostgresServer
 from strongroom.testing.service import Service
 
 pytestmark = pytest.mark.anyio
@@ -30,6 +36,7 @@ TABLES_CHANGED = {
     "vault.sessions",
     "vault.admission_tokens",
     "vault.external_admission_tokens",
+    "vault.users",
     *GONE,
     *(f"{area}.store_meta" for area in ("access", "keystore", "vault", "portal")),
 }
@@ -76,6 +83,8 @@ async def test_what_was_stored_is_there_and_nothing_else_has_changed(
     await target.restore(populated.archive)
     before, after = archived(populated.archive), await target.rows()
     assert {name for name in before if before[name] != after[name]} == TABLES_CHANGED
+    # Of a vault user only the generation, which every session string names.
+    assert [row[:3] + row[4:] for row in before["vault.users"]] == [row[:3] + row[4:] for row in after["vault.users"]]
     assert {name: len(rows) for name, rows in before.items()} == {
         name: len(rows) + {"vault.external_admission_tokens": 2}.get(name, name in GONE) for name, rows in after.items()
     }
@@ -107,7 +116,7 @@ KEPT = {
         "usernames",
         "users",
     },
-    "vault": {"classification_nodes", "images", "keystore_users", "public_key_fingerprints", "users"},
+    "vault": {"classification_nodes", "images", "keystore_users", "public_key_fingerprints"},
     "portal": {
         "attempts",
         "audit_events",
@@ -188,6 +197,29 @@ async def test_no_admission_token_is_used_twice(
         token = made["external_admission_token"]["vault_api_admission_token"]
         assert token != populated.external_token
         assert (await service.call("POST", "/vault/me", vault_user(token, "cleo"))).status_code == 201
+
+
+async def test_a_clock_that_is_behind_revives_nothing(
+    populated: Any, deployment: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a deployment moves to a machine whose clock is set only afterwards."""
+    behind = time.time_ns() - 20 * 60 * 10**9
+    target = deployment(populated.deployment.engine)
+    target.take_secret_of(populated.deployment)
+    with monkeypatch.context() as patched:
+        patched.setattr(restoring, "time", SimpleNamespace(time_ns=lambda: behind))
+        await target.restore(populated.archive)
+    for area in ("keystore", "vault"):
+        snapshot = await open_snapshot(target.settings.database(area), area)
+        unused = "SELECT count(*), max(expires_at) FROM admission_tokens WHERE used_at IS NULL"
+        ((count, latest),) = await snapshot.all(unused)
+        await snapshot.close()
+        assert count > 0
+        assert latest <= behind // 1_000_000
+    async with target.running() as service:
+        for session in (populated.vault_session, populated.unused_vault_session):
+            answer = await service.call("GET", "/vault/classification_nodes", auth=session)
+            assert code(answer) == (401, "session_invalid")
 
 
 async def test_a_claim_that_came_to_nothing_before_the_backup_cannot_be_made_again(
@@ -344,6 +376,66 @@ async def test_what_an_unfinished_restore_left_gives_way_to_another_archive(
         await service.log_in("cleo", populated.passphrase)
 
 
+async def test_of_two_restores_at_once_one_is_refused(populated: Any, deployment: Callable[..., Any]) -> None:
+    target, stages = (
+        deployment(populated.deployment.engine),
+        {("access", "providers"), ("keystore", "users"), ("vault", "")},
+    )
+    target.take_secret_of(populated.deployment)
+
+    def meanwhile(area: str, table: str, rows: int) -> None:
+        if (area, table) in stages:
+            stages.remove((area, table))
+            with ThreadPoolExecutor(1) as other, pytest.raises(RestoreRefused, match="another restore"):
+                other.submit(asyncio.run, target.restore(populated.archive)).result()
+
+    await restoring.restore(target.settings, target.secret, populated.archive, meanwhile)
+    assert stages == set()
+    async with target.running() as service:
+        await service.log_in("ada", populated.passphrase)
+
+
+async def test_a_database_that_has_gone_since_is_not_taken_for_restored(
+    populated: Any, deployment: Callable[..., Any]
+) -> None:
+    target, steps = deployment(populated.deployment.engine), []
+    target.take_secret_of(populated.deployment)
+
+    def crash(area: str, table: str, rows: int) -> None:
+        steps.append(area)
+        if not table:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        await restoring.restore(target.settings, target.secret, populated.archive, crash)
+    assert steps[-1] == "portal"  # which is open now, and the others are loaded
+    elsewhere = deployment(populated.deployment.engine)
+    name = "keystore_database"
+    target.given[name] = elsewhere.given.get(name, f"sqlite:{elsewhere.folder / 'keystore.sqlite'}")
+    with pytest.raises(RestoreRefused, match="portal database is not empty"):
+        await target.restore(populated.archive)
+
+
+@pytest.mark.parametrize("engine", ["postgresql"])
+async def test_a_role_that_may_make_no_schema_gives_an_interrupted_restore_again(
+    populated: Any, deployment: Callable[..., Any], postgres_server: PostgresServer
+) -> None:
+    target = deployment("postgresql")
+    target.take_secret_of(populated.deployment)
+    async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
+        await connection.execute("CREATE ROLE lowly LOGIN")
+        for name, url in target.given.items():
+            if name.endswith("_database"):
+                schema = url.rpartition("%3D")[2]
+                await connection.execute(f"CREATE SCHEMA {schema}".encode())
+                await connection.execute(f"GRANT USAGE, CREATE ON SCHEMA {schema} TO lowly".encode())
+                target.given[name] = url.replace("//strongroom@", "//lowly@")
+    await _interrupt(target, populated.archive, 20)
+    await target.restore(populated.archive)
+    async with target.running() as service:
+        await service.log_in("ada", populated.passphrase)
+
+
 async def _interrupt(target: Any, archive: Path, number: int) -> None:
     told = itertools.count()
 
@@ -353,6 +445,7 @@ async def _interrupt(target: Any, archive: Path, number: int) -> None:
 
     with pytest.raises(Interrupted):
         await restoring.restore(target.settings, target.secret, archive, crash)
+    assert list(target.folder.glob("*.restoring")) == []  # a killed process leaves it, a failure does not
 
 
 async def _refused_or_untouched(target: Any, step: tuple[str, str, int]) -> None:

@@ -15,12 +15,19 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE store_meta.value <
 """
 _END_SESSIONS = "UPDATE sessions SET revoked_at = :now WHERE revoked_at IS NULL"
 
-_END_KEYSTORE_TOKENS = "UPDATE admission_tokens SET expires_at = issued_at WHERE used_at IS NULL"
+# Expired at the time of issue, so that they are told as expired; but not in the future, should the clock be behind.
+_END_KEYSTORE_TOKENS = """
+UPDATE admission_tokens SET expires_at = CASE WHEN issued_at < :now THEN issued_at ELSE :now END WHERE used_at IS NULL
+"""
 # A public key that has claimed a token may claim it again, in case its vault user could not be stored. That vault user
 # may have been stored after the backup, so this permission ends too.
 _END_CLAIMS = "UPDATE admission_tokens SET used_by = 'ended:' || used_by WHERE used_by LIKE 'key:%'"
 
-_END_VAULT_TOKENS = "UPDATE admission_tokens SET expires_at = created_at WHERE used_at IS NULL"
+_END_VAULT_TOKENS = """
+UPDATE admission_tokens SET expires_at = CASE WHEN created_at < :now THEN created_at ELSE :now END WHERE used_at IS NULL
+"""
+# Strings need no row to be good, and where the clock is behind, some were issued after `restore_epoch`.
+_END_STRINGS = "UPDATE users SET session_generation = session_generation + 1"
 # Otherwise endpoint 9 would give the same token out again.
 _END_EXTERNAL_TOKENS = "DELETE FROM external_admission_tokens"
 
@@ -34,7 +41,6 @@ _END_MAILS = "DELETE FROM mails"
 _END_INVITATIONS = "DELETE FROM invitations"
 _END_SHOWN_ONCE = "DELETE FROM shown_once"
 
-# Expired at the time of issue: a service whose clock is behind must find them expired too.
 _ENDINGS = {
     "access": (),
     "keystore": (_END_SESSIONS, _END_KEYSTORE_TOKENS, _END_CLAIMS),
@@ -47,12 +53,12 @@ _ENDINGS = {
         _END_INVITATIONS,
         _END_SHOWN_ONCE,
     ),
-    "vault": (_END_SESSIONS, _END_VAULT_TOKENS, _END_EXTERNAL_TOKENS),
+    "vault": (_END_SESSIONS, _END_STRINGS, _END_VAULT_TOKENS, _END_EXTERNAL_TOKENS),
 }
 
 
 async def end_permissions(area: str, destination: Destination, now: int) -> None:
-    """End sessions and admission tokens, and raise `restore_epoch`: vault session strings need no row to be good."""
+    """End sessions and admission tokens, and raise `restore_epoch`."""
     for statement in _ENDINGS[area]:
         values = {"now": now} if ":now" in statement else {}
         await destination.run(statement, **values)

@@ -7,7 +7,7 @@ from strongroom.backup import areas, ending, loading
 from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
 from strongroom.backup.manifest import AreaEntry, Manifest
-from strongroom.server.db.copying import Destination, Stage
+from strongroom.server.db.copying import Destination, Stage, State
 from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import Settings
 
@@ -40,9 +40,13 @@ async def restore(settings: Settings, secret: ServerSecret, source: Path, progre
 
 async def _fill(reader: Reader, opened: dict[str, Destination], progress: Progress) -> None:
     access = opened["access"]
-    state = await access.state()
-    if state.stage is not Stage.loaded or state.archive != reader.identity:
-        await _check_empty(opened)
+    states = {area: await destination.state() for area, destination in opened.items()}
+    finished = _all_loaded(states, reader.identity)
+    if not finished:
+        _check_empty(states)
+    if not await access.claim():
+        raise RestoreRefused("another restore into these databases is going on: wait for its end")
+    if not finished:
         entries = {entry.name: entry for entry in reader.manifest.areas}
         for area, destination in opened.items():
             await _load(reader, entries[area], destination, progress)
@@ -78,9 +82,16 @@ def _check_areas(manifest: Manifest, settings: Settings) -> None:
         loading.check_history(entry)
 
 
-async def _check_empty(opened: dict[str, Destination]) -> None:
-    for area, destination in opened.items():
-        if (await destination.state()).stage is Stage.used:
+def _all_loaded(states: dict[str, State], archive: str) -> bool:
+    if states["access"] != State(Stage.loaded, archive):
+        return False
+    # One that has gone since, or another one in its place, has to be filled like the rest.
+    return all(state.stage is Stage.used or state.archive == archive for state in states.values())
+
+
+def _check_empty(states: dict[str, State]) -> None:
+    for area, state in states.items():
+        if state.stage is Stage.used:
             raise RestoreRefused(f"the {area} database is not empty: a restore goes into empty databases only")
 
 

@@ -90,6 +90,10 @@ class Snapshot(Protocol):
 class Destination(Protocol):
     """One area's database to be filled in one step: until `commit` nothing of it can be seen."""
 
+    async def claim(self) -> bool:
+        """Keep other restores away until `close`; whether nobody else does. One database of a restore is enough."""
+        ...
+
     async def state(self) -> State: ...
 
     async def begin(self, known: list[Migration], number: int) -> None:

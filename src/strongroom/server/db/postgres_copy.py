@@ -26,7 +26,7 @@ from strongroom.server.db.copying import (
 from strongroom.server.db.migrate import Migration
 from strongroom.server.db.postgres import failure
 from strongroom.server.db.postgres_connection import Connection, Target
-from strongroom.server.db.postgres_migrate import bring_up_to_date, take_lock
+from strongroom.server.db.postgres_migrate import bring_up_to_date, take_lock, try_session_lock
 from strongroom.server.db.statements import numbered
 
 _WITHOUT_HURRY = (
@@ -120,6 +120,10 @@ class PostgresDestination:
         self._target = Target(url, area)
         self._connection: Connection | None = None
 
+    async def claim(self) -> bool:
+        with _translated():
+            return await try_session_lock(await self._connected(), self._target.schema)
+
     async def state(self) -> State:
         with _translated():
             connection = await self._connected()
@@ -143,8 +147,9 @@ class PostgresDestination:
             if stage is Stage.used:
                 raise Unavailable  # filled since it was looked at
             if stage is not Stage.empty:
-                schema = composed.Identifier(self._target.schema)
-                await connection.execute(composed.SQL("DROP SCHEMA {} CASCADE").format(schema))
+                # Not the schema, which somebody may have made for a role that may make none.
+                for (name,) in await (await _run(connection, _TABLES, schema=self._target.schema)).fetchall():
+                    await connection.execute(composed.SQL("DROP TABLE {}").format(composed.Identifier(name)))
             await bring_up_to_date(connection, self._target.schema, known[:number])
 
     async def tables(self) -> list[Table]:

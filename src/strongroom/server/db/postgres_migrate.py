@@ -12,6 +12,7 @@ from strongroom.server.db.statements import numbered
 _HAS_SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname = :schema"
 _HAS_HISTORY = "SELECT 1 FROM pg_tables WHERE schemaname = :schema AND tablename = 'schema_migrations'"
 _TAKE_LOCK = "SELECT pg_advisory_xact_lock(:key)"
+_TRY_SESSION_LOCK = "SELECT pg_try_advisory_lock(:key)"
 # A migration may have a large table to go through.
 _WITHOUT_HURRY = (
     "SET LOCAL statement_timeout = 0",
@@ -44,7 +45,12 @@ async def bring_up_to_date(connection: Connection, schema: str, known: list[migr
 
 async def take_lock(connection: Connection, schema: str) -> None:
     """Until the transaction ends nobody else makes or changes this schema."""
-    await _one(connection, _TAKE_LOCK, key=_lock_key(schema))
+    await _one(connection, _TAKE_LOCK, key=_lock_key("migrations", schema))
+
+
+async def try_session_lock(connection: Connection, schema: str) -> bool:
+    """Whether nobody else restores into this schema; until the connection is closed nobody else can begin to."""
+    return await _one(connection, _TRY_SESSION_LOCK, key=_lock_key("restore", schema)) == (True,)
 
 
 async def applied(connection: Connection, schema: str) -> dict[int, str]:
@@ -64,6 +70,6 @@ async def _run(connection: Connection, sql: str, **values: Value) -> psycopg.Asy
     return await connection.execute(text, [values[name] for name in names], binary=True)
 
 
-def _lock_key(schema: str) -> int:
+def _lock_key(purpose: str, schema: str) -> int:
     # Advisory locks are numbers and belong to the whole database: the schema's name keeps the areas apart.
-    return int.from_bytes(hashlib.sha256(f"strongroom migrations {schema}".encode()).digest()[:8], "big", signed=True)
+    return int.from_bytes(hashlib.sha256(f"strongroom {purpose} {schema}".encode()).digest()[:8], "big", signed=True)

@@ -1,5 +1,7 @@
 """SQLite files in and out: a read transaction beside the service's writer, and a file that appears when it is whole."""
 
+import contextlib
+import fcntl
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -81,6 +83,19 @@ class SqliteDestination:
         self._path = path
         self._partial = path.with_name(f"{path.name}.restoring")
         self._connection: sqlite3.Connection | None = None
+        self._filling = False
+        self._claim: int | None = None
+
+    async def claim(self) -> bool:
+        with _translated():
+            self._make_folder()
+            # The folder itself: a file for it would be one more to clean up, and the wrong one to delete.
+            self._claim = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(self._claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
 
     async def state(self) -> State:
         if not self._path.exists():
@@ -94,14 +109,15 @@ class SqliteDestination:
             return State(Stage.used)
 
     async def begin(self, known: list[Migration], number: int) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         stage = (await self.state()).stage
         if stage is Stage.used:
             raise Unavailable  # filled since it was looked at
-        if stage is not Stage.empty:
-            _remove(self._path)
-        _remove(self._partial)
         with _translated():
+            self._make_folder()
+            if stage is not Stage.empty:
+                _remove(self._path)
+            _remove(self._partial)
+            self._filling = True
             self._partial.touch(mode=0o600)
             self._connection = connection = connect(self._partial, checkpoints=True)
             # Nobody sees the file before it is whole, so nothing in it has to survive a crash.
@@ -141,11 +157,12 @@ class SqliteDestination:
             self._open.execute(migrate.RECORD, mark)
             self._open.execute("COMMIT")
             self._open.execute("PRAGMA journal_mode = WAL")
-            await self.close()
+            self._disconnect()
             _sync(self._partial)
             # Unlike a rename this fails where a file has appeared in the meantime.
             os.link(self._partial, self._path)
             self._partial.unlink()
+            self._filling = False
             _sync(self._path.parent)
 
     async def mark_loaded(self) -> None:
@@ -155,14 +172,27 @@ class SqliteDestination:
         self._change(UNMARK, number=migrate.RESTORING)
 
     async def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._disconnect()
+        if self._filling:
+            with contextlib.suppress(OSError):
+                _remove(self._partial)
+            self._filling = False
+        if self._claim is not None:
+            os.close(self._claim)
+            self._claim = None
 
     @property
     def _open(self) -> sqlite3.Connection:
         assert self._connection is not None, "begin comes first"
         return self._connection
+
+    def _make_folder(self) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _change(self, sql: str, **values: Value) -> None:
         with _translated(), closing(connect(self._path, checkpoints=True)) as connection:

@@ -19,6 +19,7 @@ from strongroom.backup.making import back_up
 from strongroom.backup.manifest import ArchiveRefused
 from strongroom.backup.restoring import RestoreRefused
 from strongroom.backup.verifying import verify_databases
+from strongroom.server.data_locks import InUse
 from strongroom.server.db.migrate import SchemaError
 from strongroom.server.db.open import open_snapshot
 from strongroom.server.settings import load
@@ -393,6 +394,22 @@ async def test_of_two_restores_at_once_one_is_refused(populated: Any, deployment
     assert stages == set()
     async with target.running() as service:
         await service.log_in("ada", populated.passphrase)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_nothing_is_restored_under_a_service_whose_files_were_deleted(
+    populated: Any, deployment: Callable[..., Any]
+) -> None:
+    """It would go on writing to what nobody sees any more."""
+    target = deployment("sqlite")
+    target.take_secret_of(populated.deployment)
+    async with target.running():
+        for file in target.folder.glob("*.sqlite*"):
+            file.unlink()
+        with pytest.raises(InUse):
+            await target.restore(populated.archive)
+        assert list(target.folder.glob("*.sqlite*")) == []
+    await target.restore(populated.archive)
 
 
 async def test_a_database_that_has_gone_since_is_not_taken_for_restored(

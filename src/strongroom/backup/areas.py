@@ -2,11 +2,12 @@
 
 from importlib.resources import files
 
+from strongroom.server.data_locks import DataLocks
 from strongroom.server.db import migrate
 from strongroom.server.db.copying import Destination, Snapshot
 from strongroom.server.db.open import open_destination, open_snapshot
 from strongroom.server.secret import ServerSecret, parse, read
-from strongroom.server.settings import Settings
+from strongroom.server.settings import Settings, is_postgres
 
 # Whoever refers comes before what is referred to: a vault user was admitted by a token that the key store had taken
 # before, and both, like the developers of the portal, belong to a provider that was there before them. So of two
@@ -47,6 +48,11 @@ async def close(opened: dict[str, Snapshot]) -> None:
 def destinations(settings: Settings) -> dict[str, Destination]:
     """One for each area, `access` first: no process serves anything while that is not open to it."""
     return {area: open_destination(settings.database(area), area) for area in reversed(names(settings))}
+
+
+def lock(settings: Settings) -> DataLocks:
+    """What a service takes for its SQLite files: one that runs on files deleted since is found too. `InUse`."""
+    return DataLocks(settings.data, [area for area in settings.areas if not is_postgres(settings.database(area))])
 
 
 def read_secret(settings: Settings) -> ServerSecret | None:

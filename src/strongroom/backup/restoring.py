@@ -20,7 +20,8 @@ async def restore(settings: Settings, secret: ServerSecret, source: Path, progre
     """Put an archive into empty databases and end every session and admission token it holds.
 
     Everything is checked before anything is written. Interrupted anywhere, the databases are refused by the service
-    and the same call begins again, or finishes. `RestoreRefused`, `ArchiveRefused`, `SchemaError`, `Unavailable`.
+    and the same call begins again, or finishes. `RestoreRefused`, `ArchiveRefused`, `InUse`, `SchemaError`,
+    `Unavailable`.
     """
     reader = Reader(source)
     try:
@@ -29,7 +30,7 @@ async def restore(settings: Settings, secret: ServerSecret, source: Path, progre
         reader.check_rows()
         opened = areas.destinations(settings)
         try:
-            await _fill(reader, opened, progress)
+            await _fill(reader, settings, opened, progress)
         finally:
             for destination in opened.values():
                 await destination.close()
@@ -38,7 +39,7 @@ async def restore(settings: Settings, secret: ServerSecret, source: Path, progre
     return reader.manifest
 
 
-async def _fill(reader: Reader, opened: dict[str, Destination], progress: Progress) -> None:
+async def _fill(reader: Reader, settings: Settings, opened: dict[str, Destination], progress: Progress) -> None:
     access = opened["access"]
     states = {area: await destination.state() for area, destination in opened.items()}
     finished = _all_loaded(states, reader.identity)
@@ -46,17 +47,21 @@ async def _fill(reader: Reader, opened: dict[str, Destination], progress: Progre
         _check_empty(states)
     if not await access.claim():
         raise RestoreRefused("another restore into these databases is going on: wait for its end")
-    if not finished:
-        entries = {entry.name: entry for entry in reader.manifest.areas}
-        for area, destination in opened.items():
-            await _load(reader, entries[area], destination, progress)
-        await access.mark_loaded()
-    # From here on the access database, which every process opens, remembers that all of it is there: whoever comes
-    # again after a crash only takes the marks away.
-    for area, destination in reversed(opened.items()):
-        if (await destination.state()).stage in (Stage.loading, Stage.loaded):
-            await destination.unmark()
-        progress(area, "", 0)
+    locks = areas.lock(settings)
+    try:
+        if not finished:
+            entries = {entry.name: entry for entry in reader.manifest.areas}
+            for area, destination in opened.items():
+                await _load(reader, entries[area], destination, progress)
+            await access.mark_loaded()
+        # From here on the access database, which every process opens, remembers that all of it is there: whoever comes
+        # again after a crash only takes the marks away.
+        for area, destination in reversed(opened.items()):
+            if (await destination.state()).stage in (Stage.loading, Stage.loaded):
+                await destination.unmark()
+            progress(area, "", 0)
+    finally:
+        locks.release()
 
 
 async def _load(reader: Reader, entry: AreaEntry, destination: Destination, progress: Progress) -> None:

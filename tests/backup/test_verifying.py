@@ -28,8 +28,10 @@ SPAN = (
     " FROM subscriptions;"
 )
 # What breaks each of them, in SQL that constraints let pass.
+EPOCH: dict[str, str | None] = {"there is one restore epoch": "DELETE FROM store_meta WHERE name = 'restore_epoch'"}
 BREACHES: dict[str, dict[str, str | None]] = {
-    "access": {
+    "access": EPOCH
+    | {
         "every provider has the look-up of its name": "DELETE FROM provider_names",
         "every look-up of a provider's name leads to it": "INSERT INTO provider_names VALUES ('other', x'00')",
         "every subscription belongs to a provider": "UPDATE subscriptions SET provider_id = x'00'",
@@ -38,6 +40,14 @@ BREACHES: dict[str, dict[str, str | None]] = {
             "UPDATE subscription_keys SET slot = 'primary'"
         ),
         "every provider API key belongs to a provider": "UPDATE provider_api_keys SET provider_id = x'00'",
+        "a provider has at most two API keys that are not revoked": (
+            "INSERT INTO provider_api_keys (key_hash, provider_id, id, name, hint, created_at)"
+            " SELECT randomblob(32), provider_id, randomblob(16), name, hint, 1"
+            " FROM provider_api_keys, (VALUES (1), (2)) AS twice"
+        ),
+        "a closed provider has no subscription that is not cancelled and no key that is not revoked": (
+            "UPDATE providers SET closed_at = 1"
+        ),
         "a subscription in force was approved and activated, and exactly a cancelled one has ended": (
             "UPDATE subscriptions SET approved_at = NULL"
         ),
@@ -54,7 +64,8 @@ BREACHES: dict[str, dict[str, str | None]] = {
         ),
         "hashes of keys have 32 bytes, identifiers 16": "UPDATE provider_api_keys SET key_hash = x'00'",
     },
-    "portal": {
+    "portal": EPOCH
+    | {
         "every developer has the look-up of their address": "UPDATE developers SET email = 'other'",
         "every look-up of an address leads to the developer who has it": (
             "INSERT INTO developer_emails SELECT 'other', id FROM developers"
@@ -66,13 +77,15 @@ BREACHES: dict[str, dict[str, str | None]] = {
         "every link in mail belongs to a developer": "UPDATE links SET developer_id = x'00'",
         "every membership belongs to a developer": "UPDATE memberships SET developer_id = x'00'",
         "every organisation with members has an owner": "UPDATE memberships SET role = 'member'",
-        "every invitation is to an organisation with members": "UPDATE invitations SET provider_id = x'00'",
+        "every invitation was sent by an owner of its organisation": "UPDATE invitations SET invited_by = x'00'",
+        "an authenticator has a key exactly if it has a beginning": "UPDATE developers SET totp_since = 1",
         "sessions and invitations end after they begin": "UPDATE invitations SET expires_at = created_at",
         "hashes have 32 bytes, identifiers 16, and nothing that was sealed is empty": (
             "UPDATE links SET link_hash = x'00'"
         ),
     },
-    "keystore": {
+    "keystore": EPOCH
+    | {
         "every user has the look-up of its username": "DELETE FROM usernames WHERE canonical_username = 'ada'",
         "every look-up of a username leads to its user": "UPDATE usernames SET canonical_username = 'no' || user_id",
         "every session belongs to a user of its provider": "UPDATE sessions SET provider_id = x'00'",
@@ -88,13 +101,24 @@ BREACHES: dict[str, dict[str, str | None]] = {
         "no two users were admitted by one token, and none by none": (
             "UPDATE admission_tokens SET used_at = 1, used_by = 'user:one'"
         ),
+        "whoever an admission token admitted is a user": (
+            "UPDATE admission_tokens SET used_by = 'user:00000000-0000-7000-8000-000000000000'"
+            " WHERE rowid = (SELECT min(rowid) FROM admission_tokens WHERE used_by LIKE 'user:%')"
+        ),
+        "data encryption keys are what their digests are of": (
+            "UPDATE data_encryption_keys SET serialized_data_encryption_key = 'other'"
+        ),
         "hashes and digests have 32 bytes, identifiers 16": "UPDATE sessions SET secret_hash = x'00'",
         "sessions end after they begin, and nothing that was stored is empty": "UPDATE users SET passphrase_hash = ''",
     },
-    "vault": {
+    "vault": EPOCH
+    | {
         "every user has the look-up of its public key": "DELETE FROM public_key_fingerprints",
         "every look-up of a public key leads to its user": "UPDATE public_key_fingerprints SET user_id = x'00'",
         "every look-up of a key store user leads to a user": "UPDATE keystore_users SET user_id = x'00'",
+        "a user has one public key and belongs to at most one key store user": (
+            "INSERT INTO public_key_fingerprints SELECT randomblob(32), provider_id, user_id FROM users"
+        ),
         "every session belongs to a user and to no later generation": "UPDATE sessions SET generation = 9",
         "sessions were first used before their end": "UPDATE sessions SET first_used_at = expires_at",
         "an admission token has a time of use exactly if it has a user": "UPDATE admission_tokens SET used_at = NULL",
@@ -104,13 +128,19 @@ BREACHES: dict[str, dict[str, str | None]] = {
         "a used admission token admitted a user of its provider": (
             "UPDATE admission_tokens SET used_by = x'00' WHERE used_by IS NOT NULL"
         ),
+        "whom a key store user's token admitted belongs to that key store user": "DELETE FROM keystore_users",
         "no admission token admitted two users, and no user came in twice": (
             "UPDATE admission_tokens SET used_at = 1, used_by = (SELECT user_id FROM users LIMIT 1)"
         ),
         "every parent of a classification node is a node of its scheme": (
             "UPDATE classification_nodes SET parent_id = x'00'"
         ),
+        "no classification node is below itself": (
+            "UPDATE classification_nodes SET parent_id = node_id"
+            " WHERE node_id = (SELECT min(node_id) FROM classification_nodes)"
+        ),
         "every classification node has its image": "DELETE FROM images",
+        "pictures are what their hashes are of": "UPDATE images SET content = x'00'",
         "hashes and fingerprints have 32 bytes, identifiers 16": "UPDATE images SET content_hash = x'00'",
     },
 }

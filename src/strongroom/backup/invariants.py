@@ -1,6 +1,11 @@
 """What has to be true across the rows of an area, beyond what its constraints can say: one count of breaches each."""
 
-ACCESS = {
+_EPOCH = {
+    "there is one restore epoch": """
+SELECT CASE count(*) WHEN 1 THEN 0 ELSE 1 END FROM store_meta WHERE name = 'restore_epoch'""",
+}
+
+ACCESS = _EPOCH | {
     "every provider has the look-up of its name": """
 SELECT count(*) FROM providers p LEFT JOIN provider_names n ON n.name = p.name AND n.provider_id = p.id
 WHERE n.name IS NULL""",
@@ -17,6 +22,14 @@ SELECT count(*) FROM (SELECT 1 FROM subscription_keys WHERE replaced_at IS NULL
 GROUP BY provider_id, subscription_id, slot HAVING count(*) > 1) AS doubled""",
     "every provider API key belongs to a provider": """
 SELECT count(*) FROM provider_api_keys k LEFT JOIN providers p ON p.id = k.provider_id WHERE p.id IS NULL""",
+    "a provider has at most two API keys that are not revoked": """
+SELECT count(*) FROM (SELECT 1 FROM provider_api_keys WHERE revoked_at IS NULL
+GROUP BY provider_id HAVING count(*) > 2) AS crowded""",
+    "a closed provider has no subscription that is not cancelled and no key that is not revoked": """
+SELECT (SELECT count(*) FROM subscriptions s JOIN providers p ON p.id = s.provider_id
+        WHERE p.closed_at IS NOT NULL AND s.state <> 'cancelled')
+     + (SELECT count(*) FROM provider_api_keys k JOIN providers p ON p.id = k.provider_id
+        WHERE p.closed_at IS NOT NULL AND k.revoked_at IS NULL)""",
     "a subscription in force was approved and activated, and exactly a cancelled one has ended": """
 SELECT count(*) FROM subscriptions WHERE (ended_at IS NOT NULL) <> (state = 'cancelled')
 OR (state IN ('active', 'suspended') AND (approved_at IS NULL OR activated_at IS NULL))""",
@@ -42,7 +55,7 @@ SELECT (SELECT count(*) FROM subscription_keys WHERE length(key_hash) <> 32)
      + (SELECT count(*) FROM audit_events WHERE length(subject_id) <> 16 OR length(id) <> 16)""",
 }
 
-KEYSTORE = {
+KEYSTORE = _EPOCH | {
     "every user has the look-up of its username": """
 SELECT count(*) FROM users u LEFT JOIN usernames n ON n.provider_id = u.provider_id
 AND n.canonical_username = u.canonical_username AND n.user_id = u.id WHERE n.user_id IS NULL""",
@@ -71,6 +84,13 @@ SELECT count(*) FROM admission_tokens WHERE (used_at IS NULL) <> (used_by IS NUL
     "no two users were admitted by one token, and none by none": """
 SELECT count(*) FROM (SELECT used_by FROM admission_tokens WHERE used_by LIKE 'user:%'
 GROUP BY used_by HAVING count(*) > 1) AS doubled""",
+    # In hexadecimal, because not every text is an identifier.
+    "whoever an admission token admitted is a user": """
+SELECT count(*) FROM (SELECT replace(substr(used_by, 6), '-', '') FROM admission_tokens WHERE used_by LIKE 'user:%'
+EXCEPT SELECT encode(id, 'hex') FROM users) AS missing""",
+    "data encryption keys are what their digests are of": """
+SELECT count(*) FROM data_encryption_keys
+WHERE digest <> sha256(convert_to(serialized_data_encryption_key, 'UTF8'))""",
     "hashes and digests have 32 bytes, identifiers 16": """
 SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR length(id) <> 16)
      + (SELECT count(*) FROM sessions WHERE length(secret_hash) <> 32 OR length(id) <> 16)
@@ -85,7 +105,7 @@ SELECT (SELECT count(*) FROM sessions WHERE valid_till <= valid_from)
      + (SELECT count(*) FROM keypairs WHERE encrypted_serialized_key = '' OR public_key = '')""",
 }
 
-VAULT = {
+VAULT = _EPOCH | {
     "every user has the look-up of its public key": """
 SELECT count(*) FROM users u LEFT JOIN public_key_fingerprints f ON f.user_id = u.user_id
 AND f.provider_id = u.provider_id WHERE f.user_id IS NULL""",
@@ -95,6 +115,9 @@ AND u.provider_id = f.provider_id WHERE u.user_id IS NULL""",
     "every look-up of a key store user leads to a user": """
 SELECT count(*) FROM keystore_users k LEFT JOIN users u ON u.user_id = k.user_id
 AND u.provider_id = k.provider_id WHERE u.user_id IS NULL""",
+    "a user has one public key and belongs to at most one key store user": """
+SELECT (SELECT count(*) - count(DISTINCT user_id) FROM public_key_fingerprints)
+     + (SELECT count(*) - count(DISTINCT user_id) FROM keystore_users)""",
     "every session belongs to a user and to no later generation": """
 SELECT count(*) FROM sessions s LEFT JOIN users u ON u.user_id = s.user_id AND s.generation <= u.session_generation
 WHERE u.user_id IS NULL""",
@@ -108,14 +131,25 @@ AND t.provider_id = e.provider_id AND t.keystore_user_id = e.keystore_user_id WH
     "a used admission token admitted a user of its provider": """
 SELECT count(*) FROM admission_tokens t LEFT JOIN users u ON u.user_id = t.used_by AND u.provider_id = t.provider_id
 WHERE t.used_by IS NOT NULL AND u.user_id IS NULL""",
+    # Otherwise that key store user would be given another token, and a second vault user.
+    "whom a key store user's token admitted belongs to that key store user": """
+SELECT count(*) FROM admission_tokens t LEFT JOIN keystore_users k ON k.keystore_user_id = t.keystore_user_id
+AND k.provider_id = t.provider_id AND k.user_id = t.used_by
+WHERE t.used_by IS NOT NULL AND t.keystore_user_id IS NOT NULL AND k.user_id IS NULL""",
     "no admission token admitted two users, and no user came in twice": """
 SELECT count(*) FROM (SELECT used_by FROM admission_tokens WHERE used_by IS NOT NULL
 GROUP BY used_by HAVING count(*) > 1) AS doubled""",
     "every parent of a classification node is a node of its scheme": """
 SELECT count(*) FROM classification_nodes n LEFT JOIN classification_nodes p
 ON p.node_id = n.parent_id AND p.scheme = n.scheme WHERE n.parent_id IS NOT NULL AND p.node_id IS NULL""",
+    "no classification node is below itself": """
+WITH RECURSIVE placed AS (SELECT node_id FROM classification_nodes WHERE parent_id IS NULL
+UNION SELECT n.node_id FROM classification_nodes n JOIN placed p ON p.node_id = n.parent_id)
+SELECT (SELECT count(*) FROM classification_nodes) - (SELECT count(*) FROM placed)""",
     "every classification node has its image": """
 SELECT count(*) FROM classification_nodes n LEFT JOIN images i ON i.image_id = n.image_id WHERE i.image_id IS NULL""",
+    "pictures are what their hashes are of": """
+SELECT count(*) FROM images WHERE content_hash <> sha256(content)""",
     "hashes and fingerprints have 32 bytes, identifiers 16": """
 SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR length(admission_token_id) <> 16)
      + (SELECT count(*) FROM external_admission_tokens WHERE length(token_hash) <> 32)
@@ -125,7 +159,7 @@ SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR 
      + (SELECT count(*) FROM users WHERE length(user_id) <> 16 OR public_key = '')""",
 }
 
-PORTAL = {
+PORTAL = _EPOCH | {
     "every developer has the look-up of their address": """
 SELECT count(*) FROM developers d LEFT JOIN developer_emails e ON e.developer_id = d.id AND e.email = d.email
 WHERE e.developer_id IS NULL""",
@@ -144,9 +178,11 @@ SELECT count(*) FROM memberships m LEFT JOIN developers d ON d.id = m.developer_
     "every organisation with members has an owner": """
 SELECT count(*) FROM (SELECT provider_id FROM memberships GROUP BY provider_id
 HAVING sum(CASE role WHEN 'owner' THEN 1 ELSE 0 END) = 0) AS unowned""",
-    "every invitation is to an organisation with members": """
-SELECT count(*) FROM invitations i
-WHERE NOT EXISTS (SELECT 1 FROM memberships m WHERE m.provider_id = i.provider_id)""",
+    "every invitation was sent by an owner of its organisation": """
+SELECT count(*) FROM invitations i LEFT JOIN memberships m ON m.provider_id = i.provider_id
+AND m.developer_id = i.invited_by AND m.role = 'owner' WHERE m.role IS NULL""",
+    "an authenticator has a key exactly if it has a beginning": """
+SELECT count(*) FROM developers WHERE (totp_key IS NULL) <> (totp_since IS NULL)""",
     "sessions and invitations end after they begin": """
 SELECT (SELECT count(*) FROM sessions WHERE expires_at <= created_at OR seen_at < created_at)
      + (SELECT count(*) FROM invitations WHERE expires_at <= created_at)""",
@@ -172,9 +208,10 @@ PROVIDERS_NAMED = {
 }
 PROVIDER = "SELECT 1 FROM providers WHERE id = :id"
 KEYSTORE_USERS_NAMED = """
-SELECT keystore_user_id FROM keystore_users WHERE keystore_user_id > :after ORDER BY keystore_user_id LIMIT :limit
+SELECT keystore_user_id, provider_id FROM keystore_users WHERE (keystore_user_id, provider_id) > (:after, :of)
+ORDER BY keystore_user_id, provider_id LIMIT :limit
 """
-KEYSTORE_USER = "SELECT 1 FROM users WHERE id = :id"
+KEYSTORE_USER = "SELECT 1 FROM users WHERE id = :id AND provider_id = :provider_id"
 # Beside subscriptions, keys stand there by their hash.
 SUBSCRIPTIONS_NAMED = "SELECT DISTINCT subject_id FROM told WHERE length(subject_id) = 16"
 SUBSCRIPTIONS = "SELECT id FROM subscriptions"

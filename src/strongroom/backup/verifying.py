@@ -141,9 +141,9 @@ async def _across(opened: dict[str, Snapshot]) -> list[str]:
 
 
 async def _missing_keystore_users(vault: Snapshot, keystore: Snapshot) -> int:
-    missing, after = 0, b""
-    while batch := await vault.all(invariants.KEYSTORE_USERS_NAMED, after=after, limit=_BATCH):
-        for (user_id,) in batch:
-            missing += not await keystore.all(invariants.KEYSTORE_USER, id=user_id)
-        after = batch[-1][0]
+    missing, after, of = 0, b"", b""
+    while batch := await vault.all(invariants.KEYSTORE_USERS_NAMED, after=after, of=of, limit=_BATCH):
+        for user_id, provider_id in batch:
+            missing += not await keystore.all(invariants.KEYSTORE_USER, id=user_id, provider_id=provider_id)
+        after, of = batch[-1]
     return missing

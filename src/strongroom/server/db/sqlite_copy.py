@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -30,6 +31,12 @@ from strongroom.server.db.sqlite_file import bring_up_to_date, connect
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
 _COLUMNS = "SELECT name, type FROM pragma_table_info(:name) ORDER BY cid"
 _KINDS: dict[str, Kind] = {"TEXT": "text", "INTEGER": "integer", "BLOB": "bytes"}
+# PostgreSQL's, for queries that ask the same of both.
+_FUNCTIONS = (
+    ("sha256", 1, lambda content: hashlib.sha256(content).digest()),
+    ("convert_to", 2, lambda text, _: text.encode()),
+    ("encode", 2, lambda content, _: content.hex()),
+)
 _MOST_FINDINGS = 20
 _CACHE_KIB = 256 * 1024
 
@@ -45,6 +52,8 @@ class SqliteSnapshot:
             raise NotThere(f"there is no {area} database at {path}{WHICH_AREAS}")
         with _translated():
             self._connection = connect(path, read_only=True, checkpoints=False)
+            for name, arguments, function in _FUNCTIONS:
+                self._connection.create_function(name, arguments, function, deterministic=True)
             self._connection.execute("BEGIN")
             self._connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # from here on nothing moves
 

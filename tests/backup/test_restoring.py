@@ -2,10 +2,11 @@
 
 import asyncio
 import itertools
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from strongroom.backup.verifying import verify_databases
 from strongroom.server.data_locks import InUse
 from strongroom.server.db.migrate import SchemaError
 from strongroom.server.db.open import open_snapshot
+from strongroom.server.db.sqlite_file import bring_up_to_date, connect
 from strongroom.server.settings import load
 from strongroom.testing.postgres_server import PostgresServer
 from strongroom.testing.service import Service
@@ -471,6 +473,62 @@ async def _refused_or_untouched(target: Any, step: tuple[str, str, int]) -> None
     with pytest.raises(SchemaError, match="did not finish"):
         async with target.running():
             pass
+
+
+async def _execute(deployment: Any, area: str, *statements: str) -> None:
+    url = deployment.settings.database(area)
+    if url.startswith("sqlite:"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:"))) as database:
+            database.executescript(";".join(statements))
+        return
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            await connection.execute(statement.encode())
+
+
+async def test_what_somebody_put_beside_our_tables_is_in_nobodys_way(
+    populated: Any, deployment: Callable[..., Any], tmp_path: Path
+) -> None:
+    source, target = populated.deployment, deployment(populated.deployment.engine)
+    await _execute(
+        source,
+        "keystore",
+        'CREATE TABLE "of others" (at TIMESTAMP, amount REAL)',
+        "ALTER TABLE users ADD COLUMN note TEXT",
+    )
+    assert await verify_databases(source.settings, lambda *_: None) == []
+    await source.back_up(tmp_path / "beside")
+    target.take_secret_of(source)
+    await target.restore(tmp_path / "beside")
+    async with target.running() as service:
+        await service.log_in("ada", populated.passphrase)
+
+
+async def test_an_archive_of_an_older_schema_is_brought_up_to_date(
+    engine: str, deployment: Callable[..., Any], tmp_path: Path
+) -> None:
+    source, target = deployment("sqlite"), deployment(engine)
+    source.folder.mkdir(mode=0o700)
+    (source.folder / "secret").write_text("ab" * 32)
+    (source.folder / "secret").chmod(0o600)
+    for area in areas.ORDER:
+        with closing(connect(source.folder / f"{area}.sqlite", checkpoints=True)) as database:
+            bring_up_to_date(database, areas.known(area)[:1])
+    made = (
+        "INSERT INTO providers VALUES (zeroblob(16), 'old', 'any', 7)",
+        "INSERT INTO provider_names VALUES ('old', zeroblob(16))",
+    )
+    subscription = "INSERT INTO subscriptions VALUES (zeroblob(16), zeroblob(16), 'old', 'active', 7, 8, NULL)"
+    await _execute(source, "access", *made, subscription)
+    await source.back_up(tmp_path / "older")
+    target.take_secret_of(source)
+    await target.restore(tmp_path / "older")
+    assert await verify_databases(target.settings, lambda *_: None) == []
+    opened = await areas.snapshots(target.settings)
+    try:
+        assert await opened["access"].all("SELECT name, approved_at FROM subscriptions") == [("old", 7)]
+    finally:
+        await areas.close(opened)
 
 
 async def test_a_service_of_one_area_is_backed_up_alone(

@@ -87,7 +87,9 @@ BREACHES: dict[str, dict[str, str | None]] = {
     "keystore": EPOCH
     | {
         "every user has the look-up of its username": "DELETE FROM usernames WHERE canonical_username = 'ada'",
-        "every look-up of a username leads to its user": "UPDATE usernames SET canonical_username = 'no' || user_id",
+        "every look-up of a username leads to its user": (
+            "UPDATE usernames SET canonical_username = 'no' || hex(user_id)"
+        ),
         "every session belongs to a user of its provider": "UPDATE sessions SET provider_id = x'00'",
         "every derivation artefact belongs to a user": "UPDATE passphrase_derivation_artefacts SET user_id = x'00'",
         "every key encryption key belongs to a user": "UPDATE key_encryption_keys SET user_id = x'00'",
@@ -252,6 +254,36 @@ async def test_a_newer_database_is_refused_and_an_older_one_told(populated: Any)
     change(populated.deployment, "vault", "INSERT INTO schema_migrations VALUES (999, 'x', 'x', 1)")
     with pytest.raises(SchemaError, match="newer version"):
         await findings(populated.deployment)
+    change(populated.deployment, "vault", "DELETE FROM schema_migrations WHERE number = 999")
+    change(populated.deployment, "portal", "DELETE FROM schema_migrations WHERE number = 2")
+    with pytest.raises(SchemaError, match="has gaps"):
+        await findings(populated.deployment)
+
+
+@pytest.mark.parametrize(
+    ("statement", "finding"),
+    [
+        ("DROP TABLE audit_events", "portal: tables of portal, or columns of them, are missing: audit_events"),
+        (
+            "ALTER TABLE passkeys DROP COLUMN used_at",
+            "portal: tables of portal, or columns of them, are missing: passkeys",
+        ),
+        # SQLite's own message would quote it.
+        (
+            "UPDATE developers SET password_hash = CAST(x'68ff' AS TEXT)",
+            "portal: developers cannot be read: a text is not UTF-8",
+        ),
+    ],
+)
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_what_no_backup_could_hold_is_found_and_none_is_made(
+    populated: Any, statement: str, finding: str, tmp_path: Path
+) -> None:
+    change(populated.deployment, "portal", statement)
+    assert await findings(populated.deployment) == [finding]
+    with pytest.raises((SchemaError, Unavailable)):
+        await populated.deployment.back_up(tmp_path / "unsound")
+    assert not (tmp_path / "unsound").exists()
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])

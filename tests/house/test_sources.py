@@ -27,9 +27,9 @@ SQL = re.compile(r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|ORDER BY|VALUE
 _FROM_SCHEMA = "names of tables and columns, taken from the schema that our migrations made"
 COMPOSED_SQL = {
     ("src/strongroom/server/db/postgres_copy.py", "load"): _FROM_SCHEMA,
-    ("src/strongroom/server/db/sqlite_copy.py", "_delete"): _FROM_SCHEMA,
-    ("src/strongroom/server/db/sqlite_copy.py", "_insert"): _FROM_SCHEMA,
-    ("src/strongroom/server/db/sqlite_copy.py", "_select"): _FROM_SCHEMA,
+    ("src/strongroom/server/db/sqlite_tables.py", "delete"): _FROM_SCHEMA,
+    ("src/strongroom/server/db/sqlite_tables.py", "insert"): _FROM_SCHEMA,
+    ("src/strongroom/server/db/sqlite_tables.py", "select"): _FROM_SCHEMA,
     ("src/strongroom/cli/demo/evidence.py", "_newest"): "the table's name, out of a tuple of the module",
     ("src/strongroom/vault/classification_nodes.py", "list_nodes"): "joins conditions that are constants of the module",
 }

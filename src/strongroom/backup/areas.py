@@ -4,8 +4,9 @@ from importlib.resources import files
 
 from strongroom.server.data_locks import DataLocks
 from strongroom.server.db import migrate
-from strongroom.server.db.copying import Destination, Snapshot
-from strongroom.server.db.open import open_destination, open_snapshot
+from strongroom.server.db.copying import Destination, Snapshot, Table
+from strongroom.server.db.migrate import SchemaError
+from strongroom.server.db.open import open_destination, open_snapshot, tables_made
 from strongroom.server.secret import ServerSecret, parse, read
 from strongroom.server.settings import Settings, is_postgres
 
@@ -25,6 +26,26 @@ def known(area: str) -> list[migrate.Migration]:
     return migrate.load(files(f"strongroom.{area}") / "migrations")
 
 
+def check_history(area: str, applied: list[tuple[int, str]]) -> None:
+    """Refuse numbers and checksums of migrations that are not our first ones in order: `SchemaError`."""
+    migrate.pending(known(area), dict(applied))
+    if [number for number, _ in applied] != list(range(1, len(applied) + 1)):
+        raise SchemaError(f"the history of {area} has gaps")
+
+
+async def tables(area: str, snapshot: Snapshot) -> list[Table]:
+    """Those that its migrations made: what somebody else put beside them no restore would know.
+
+    `SchemaError` where one is missing, or one of its columns.
+    """
+    made = tables_made(known(area)[: len(await snapshot.history())])
+    there = {table.name: set(table.columns) for table in await snapshot.tables()}
+    missing = [table.name for table in made if not set(table.columns) <= there.get(table.name, set())]
+    if missing:
+        raise SchemaError(f"tables of {area}, or columns of them, are missing: {', '.join(missing)}")
+    return made
+
+
 async def snapshots(settings: Settings) -> dict[str, Snapshot]:
     """One for each area, taken one right after the other. `NotThere`, `SchemaError`, `Unavailable`."""
     opened: dict[str, Snapshot] = {}
@@ -32,8 +53,7 @@ async def snapshots(settings: Settings) -> dict[str, Snapshot]:
         for area in names(settings):
             opened[area] = await open_snapshot(settings.database(area), area)
         for area, snapshot in opened.items():
-            history = {number: checksum for number, _, checksum in await snapshot.history()}
-            migrate.pending(known(area), history)
+            check_history(area, [(number, checksum) for number, _, checksum in await snapshot.history()])
     except BaseException:
         await close(opened)
         raise

@@ -40,7 +40,7 @@ async def back_up(settings: Settings, secret: ServerSecret, target: Path, progre
 
 async def _area(writer: Writer, area: str, snapshot: Snapshot, progress: Progress) -> AreaEntry:
     tables: list[TableEntry] = []
-    for table in await snapshot.tables():
+    for table in await areas.tables(area, snapshot):
         entry = await writer.add(area, table, snapshot.rows(table))
         tables.append(entry)
         progress(area, table.name, entry.rows)

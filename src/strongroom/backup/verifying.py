@@ -106,7 +106,7 @@ async def _in_area(area: str, snapshot: Snapshot) -> list[str]:
 async def _sentences(area: str, snapshot: Snapshot) -> list[str]:
     if migrate.pending(areas.known(area), {number: checksum for number, _, checksum in await snapshot.history()}):
         return ["the schema is not up to date: start the service once, then verify again"]
-    damage = await snapshot.damage()
+    damage = await snapshot.damage() or await _unreadable(area, snapshot)
     if damage:
         return damage  # what damaged files say is not worth asking
     found: list[str] = []
@@ -118,6 +118,20 @@ async def _sentences(area: str, snapshot: Snapshot) -> list[str]:
         if breaches:
             found.append(f"not true of {breaches}: {sentence}")
     return found
+
+
+async def _unreadable(area: str, snapshot: Snapshot) -> list[str]:
+    try:
+        tables = await areas.tables(area, snapshot)
+    except migrate.SchemaError as error:
+        return [str(error)]
+    for table in tables:
+        try:
+            async for _ in snapshot.rows(table):
+                pass
+        except Unavailable as error:
+            return [f"{table.name} cannot be read: {error.__cause__}"]  # nor anything else, where a transaction failed
+    return []
 
 
 async def _across(opened: dict[str, Snapshot]) -> list[str]:

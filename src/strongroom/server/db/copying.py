@@ -69,7 +69,7 @@ class Snapshot(Protocol):
         ...
 
     async def tables(self) -> list[Table]:
-        """Every table but the history of migrations, by name."""
+        """Every table but the history of migrations, by name, with those of its columns that are of our kinds."""
         ...
 
     def rows(self, table: Table) -> AsyncIterator[list[Row]]:

@@ -5,7 +5,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from strongroom.server.db import Store, Unavailable, migrate
-from strongroom.server.db.copying import Destination, Snapshot
+from strongroom.server.db.copying import Destination, Snapshot, Table
 from strongroom.server.settings import SettingsError, is_postgres
 
 
@@ -60,6 +60,13 @@ def open_destination(database: str, area: str) -> Destination:
     from strongroom.server.db.sqlite_copy import SqliteDestination
 
     return SqliteDestination(sqlite_path(database))
+
+
+def tables_made(migrations: list[migrate.Migration]) -> list[Table]:
+    """The tables that migrations make on either engine, found by running them in memory."""
+    from strongroom.server.db.sqlite_tables import tables_made
+
+    return tables_made(migrations)
 
 
 async def read_status(database: str, area: str, migrations: Traversable) -> Status:

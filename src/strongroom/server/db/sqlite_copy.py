@@ -18,8 +18,6 @@ from strongroom.server.db.copying import (
     MARKED,
     UNMARK,
     WHICH_AREAS,
-    Column,
-    Kind,
     NotThere,
     Stage,
     State,
@@ -27,10 +25,8 @@ from strongroom.server.db.copying import (
 )
 from strongroom.server.db.migrate import Migration
 from strongroom.server.db.sqlite_file import bring_up_to_date, connect
+from strongroom.server.db.sqlite_tables import delete, insert, select, tables_of
 
-_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
-_COLUMNS = "SELECT name, type FROM pragma_table_info(:name) ORDER BY cid"
-_KINDS: dict[str, Kind] = {"TEXT": "text", "INTEGER": "integer", "BLOB": "bytes"}
 # PostgreSQL's, for queries that ask the same of both.
 _FUNCTIONS = (
     ("sha256", 1, lambda content: hashlib.sha256(content).digest()),
@@ -38,6 +34,7 @@ _FUNCTIONS = (
     ("encode", 2, lambda content, _: content.hex()),
 )
 _MOST_FINDINGS = 20
+_NOT_UTF_8 = "Could not decode to UTF-8"
 _CACHE_KIB = 256 * 1024
 
 
@@ -62,11 +59,11 @@ class SqliteSnapshot:
 
     async def tables(self) -> list[Table]:
         with _translated():
-            return _tables(self._connection)
+            return tables_of(self._connection)
 
     async def rows(self, table: Table) -> AsyncIterator[list[Row]]:
         with _translated():
-            cursor = self._connection.execute(_select(table))
+            cursor = self._connection.execute(select(table))
             while batch := cursor.fetchmany(BATCH):
                 yield batch
 
@@ -138,15 +135,15 @@ class SqliteDestination:
             connection.execute("BEGIN")
 
     async def tables(self) -> list[Table]:
-        return _tables(self._open)
+        return tables_of(self._open)
 
     async def load(self, table: Table, batches: Iterable[list[Row]]) -> int:
         count = 0
         with _translated():
-            self._open.execute(_delete(table))
-            insert = _insert(table)
+            self._open.execute(delete(table))
+            statement = insert(table)
             for batch in batches:
-                self._open.executemany(insert, batch)
+                self._open.executemany(statement, batch)
                 count += len(batch)
         return count
 
@@ -208,37 +205,6 @@ class SqliteDestination:
             connection.execute(sql, values)
 
 
-def _tables(connection: sqlite3.Connection) -> list[Table]:
-    names = [name for (name,) in connection.execute(_TABLES) if name != HISTORY_TABLE]
-    return [
-        Table(name, tuple(Column(*_typed(row)) for row in connection.execute(_COLUMNS, {"name": name})))
-        for name in names
-    ]
-
-
-def _typed(row: Row) -> tuple[str, Kind]:
-    name, kind = row
-    return name, _KINDS[kind]
-
-
-# Names come from the database's own catalogue, which our migrations wrote.
-def _select(table: Table) -> str:
-    return f"SELECT {_names(table)} FROM {table.name}"  # noqa: S608
-
-
-def _insert(table: Table) -> str:
-    places = ", ".join("?" for _ in table.columns)
-    return f"INSERT INTO {table.name} ({_names(table)}) VALUES ({places})"  # noqa: S608
-
-
-def _delete(table: Table) -> str:
-    return f"DELETE FROM {table.name}"  # noqa: S608
-
-
-def _names(table: Table) -> str:
-    return ", ".join(column.name for column in table.columns)
-
-
 def _beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
@@ -261,4 +227,6 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
+        if str(error).startswith(_NOT_UTF_8):
+            raise Unavailable from ValueError("a text is not UTF-8")  # SQLite's own message quotes it
         raise Unavailable from error

@@ -99,7 +99,9 @@ BREACHES: dict[str, dict[str, str | None]] = {
         "every external identifier names a keypair of the same user": (
             "UPDATE external_identifiers SET keypair_id = x'00'"
         ),
-        "an admission token has a time of use exactly if it has a user": "UPDATE admission_tokens SET used_by = NULL",
+        "an admission token has a time of use exactly if it has a user or a public key": (
+            "UPDATE admission_tokens SET used_by = 'other' WHERE used_at IS NOT NULL"
+        ),
         "no two users were admitted by one token, and none by none": (
             "UPDATE admission_tokens SET used_at = 1, used_by = 'user:one'"
         ),

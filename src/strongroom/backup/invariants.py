@@ -79,8 +79,9 @@ SELECT count(*) FROM keypairs k LEFT JOIN users u ON u.id = k.user_id WHERE u.id
     "every external identifier names a keypair of the same user": """
 SELECT count(*) FROM external_identifiers e
 LEFT JOIN keypairs k ON k.user_id = e.user_id AND k.id = e.keypair_id WHERE k.id IS NULL""",
-    "an admission token has a time of use exactly if it has a user": """
-SELECT count(*) FROM admission_tokens WHERE (used_at IS NULL) <> (used_by IS NULL)""",
+    "an admission token has a time of use exactly if it has a user or a public key": """
+SELECT count(*) FROM admission_tokens WHERE (used_at IS NULL) <> (used_by IS NULL)
+OR (used_by NOT LIKE 'user:%' AND used_by NOT LIKE 'key:%' AND used_by NOT LIKE 'ended:key:%')""",
     "no two users were admitted by one token, and none by none": """
 SELECT count(*) FROM (SELECT used_by FROM admission_tokens WHERE used_by LIKE 'user:%'
 GROUP BY used_by HAVING count(*) > 1) AS doubled""",
@@ -96,6 +97,9 @@ SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR 
      + (SELECT count(*) FROM sessions WHERE length(secret_hash) <> 32 OR length(id) <> 16)
      + (SELECT count(*) FROM data_encryption_keys WHERE length(digest) <> 32 OR length(id) <> 16)
      + (SELECT count(*) FROM keypairs WHERE length(digest) <> 32 OR length(id) <> 16)
+     + (SELECT count(*) FROM key_encryption_keys WHERE length(id) <> 16)
+     + (SELECT count(*) FROM passphrase_derivation_artefacts WHERE length(id) <> 16)
+     + (SELECT count(*) FROM external_identifiers WHERE length(id) <> 16)
      + (SELECT count(*) FROM users WHERE length(id) <> 16)""",
     "sessions end after they begin, and nothing that was stored is empty": """
 SELECT (SELECT count(*) FROM sessions WHERE valid_till <= valid_from)
@@ -119,8 +123,8 @@ AND u.provider_id = k.provider_id WHERE u.user_id IS NULL""",
 SELECT (SELECT count(*) - count(DISTINCT user_id) FROM public_key_fingerprints)
      + (SELECT count(*) - count(DISTINCT user_id) FROM keystore_users)""",
     "every session belongs to a user and to no later generation": """
-SELECT count(*) FROM sessions s LEFT JOIN users u ON u.user_id = s.user_id AND s.generation <= u.session_generation
-WHERE u.user_id IS NULL""",
+SELECT count(*) FROM sessions s LEFT JOIN users u ON u.user_id = s.user_id
+AND s.generation BETWEEN 1 AND u.session_generation WHERE u.user_id IS NULL""",
     "sessions were first used before their end": """
 SELECT count(*) FROM sessions WHERE first_used_at >= expires_at""",
     "an admission token has a time of use exactly if it has a user": """
@@ -152,7 +156,8 @@ SELECT count(*) FROM classification_nodes n LEFT JOIN images i ON i.image_id = n
 SELECT count(*) FROM images WHERE content_hash <> sha256(content)""",
     "hashes and fingerprints have 32 bytes, identifiers 16": """
 SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR length(admission_token_id) <> 16)
-     + (SELECT count(*) FROM external_admission_tokens WHERE length(token_hash) <> 32)
+     + (SELECT count(*) FROM external_admission_tokens
+        WHERE length(token_hash) <> 32 OR length(admission_token_id) <> 16)
      + (SELECT count(*) FROM public_key_fingerprints WHERE length(fingerprint) <> 32)
      + (SELECT count(*) FROM images WHERE length(content_hash) <> 32 OR length(content) = 0)
      + (SELECT count(*) FROM sessions WHERE length(session_id) <> 16)

@@ -42,6 +42,11 @@ class Line:
         self._waiting: list[Unit[Any]] = []
         self._moving = False
 
+    @property
+    def is_empty(self) -> bool:
+        """Nobody waits and nothing is being committed."""
+        return not self._moving
+
     def join(self, unit: Unit[Any]) -> None:
         self._waiting.append(unit)
         if not self._moving:

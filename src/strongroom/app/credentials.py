@@ -1,7 +1,5 @@
 """Who calls: each kind of credential is looked up in the area that made it, and its use is counted."""
 
-from dataclasses import dataclass
-
 from strongroom.access import providers, subscriptions
 from strongroom.keystore import session as keystore_session
 from strongroom.keystore.area import Keystore
@@ -11,22 +9,33 @@ from strongroom.server.db import Store
 from strongroom.server.door import Authenticate
 from strongroom.server.principals import KeystoreSession, Provider, Service, Subscription, VaultSession
 from strongroom.server.secret import ServerSecret
+from strongroom.server.turn import Turn
 from strongroom.server.usage import UsageCounter
 from strongroom.vault import session as vault_session
 from strongroom.vault.area import Vault
 from strongroom.wire.endpoint import Credential
 
 
-@dataclass(frozen=True, slots=True)
 class Credentials:
     """Authentication as the door asks for it. An area that is not served here has no endpoints, so nobody asks."""
 
-    access: Store
-    clock: Clock
-    secret: ServerSecret
-    usage: UsageCounter
-    keystore: Keystore | None
-    vault: Vault | None
+    def __init__(
+        self,
+        access: Store,
+        clock: Clock,
+        secret: ServerSecret,
+        usage: UsageCounter,
+        keystore: Keystore | None,
+        vault: Vault | None,
+    ) -> None:
+        self._access = access
+        self._clock = clock
+        self._secret = secret
+        self._usage = usage
+        self._keystore = keystore
+        self._vault = vault
+        self._seen: dict[str, Subscription] = {}
+        self._turn = Turn(self._forget)
 
     def by_kind(self) -> dict[Credential, Authenticate]:
         return {
@@ -37,30 +46,38 @@ class Credentials:
         }
 
     async def subscription(self, key: str) -> Subscription:
-        """Whose subscription key this is."""
-        now = self.clock.now()
-        found = await self.access.read(lambda tx: subscriptions.authenticate(tx, key, now))
-        hashed = subscriptions.key_hash(key)
-        if hashed is not None:
-            self.usage.subscription_key_used(hashed, now)
+        """Whose subscription key this is: read once for all requests of a turn, for most of them bring the same."""
+        if not self._turn.is_on:
+            self._turn.begin()
+        seen = self._seen  # another one as soon as the turn is over, also while we wait
+        found = seen.get(key)
+        if found is None:
+            now = self._clock.now()
+            found = seen[key] = await self._access.read(lambda tx: subscriptions.authenticate(tx, key, now))
+            hashed = subscriptions.key_hash(key)
+            if hashed is not None:
+                self._usage.subscription_key_used(hashed, now)
         return found
+
+    def _forget(self) -> None:
+        self._seen = {}
 
     async def _provider(self, who: Subscription | None, value: str) -> Provider:
         assert who is not None
-        now = self.clock.now()
-        found = await self.access.read(lambda tx: providers.authenticate(tx, who.provider_id, value, now))
-        self.usage.provider_key_used(found.provider_id, found.provider_key_id, now)
+        now = self._clock.now()
+        found = await self._access.read(lambda tx: providers.authenticate(tx, who.provider_id, value, now))
+        self._usage.provider_key_used(found.provider_id, found.provider_key_id, now)
         return found
 
     async def _keystore_session(self, who: Subscription | None, value: str) -> KeystoreSession:
         assert who is not None
-        assert self.keystore is not None
-        return await keystore_session.authenticate(self.keystore.store, who.provider_id, value, self.clock.now())
+        assert self._keystore is not None
+        return await keystore_session.authenticate(self._keystore.store, who.provider_id, value, self._clock.now())
 
     async def _vault_session(self, who: Subscription | None, value: str) -> VaultSession:
         assert who is not None
-        assert self.vault is not None
-        return await vault_session.authenticate(self.vault, who.provider_id, value)
+        assert self._vault is not None
+        return await vault_session.authenticate(self._vault, who.provider_id, value)
 
     async def _service(self, _: Subscription | None, value: str) -> Service:
-        return peer.authenticate(self.secret, value)
+        return peer.authenticate(self._secret, value)

@@ -19,6 +19,7 @@ from typing import Any
 from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate
 from strongroom.server.db.sqlite_file import bring_up_to_date, connect
 from strongroom.server.db.sqlite_line import Group, Line, Unit
+from strongroom.server.turn import Turn
 
 # The value has to change: SQLite writes nothing for an update that leaves a row as it was.
 _CHECK = """
@@ -74,7 +75,7 @@ class SqliteStore:
         self._scans = ThreadPoolExecutor(1, thread_name_prefix=f"{path.stem}-scan")
         self._groups: queue.SimpleQueue[Group | None] = queue.SimpleQueue()
         self._line: Line | None = None
-        self._looking: asyncio.AbstractEventLoop | None = None
+        self._turn = Turn(self._look_away)
         self._closed = False
         self._thread = threading.Thread(target=self._write_groups, name=f"{path.stem}-writer", daemon=True)
         self._thread.start()
@@ -84,8 +85,11 @@ class SqliteStore:
 
     async def read(self, work: Work[T]) -> T:
         try:
-            if self._looking is None or self._looking.is_closed():
-                self._share_a_look()
+            # The reads of one turn see the same commits: finding out which there are is a third of a read. Not while
+            # somebody writes: one look would follow the other, and the log only starts again when nobody looks.
+            if not self._turn.is_on and (self._line is None or self._line.is_empty):
+                self._turn.begin()
+                self._reader.execute("BEGIN")
             return await work(self._read_transaction)
         except sqlite3.OperationalError as error:
             raise Unavailable from error
@@ -125,21 +129,7 @@ class SqliteStore:
             self._scanner.close()
         self._reader.close()
 
-    def _share_a_look(self) -> None:
-        """Let the reads of one turn of the loop see the same commits: finding out which there are is a third of a read.
-
-        A request that arrives later has a later turn, so it sees what was committed before it was sent. Not while
-        somebody writes: one look would follow the other, and the log only starts again when nobody looks.
-        """
-        if self._looking is not None:
-            self._look_away()  # its loop was closed before the turn was over
-        if self._line is None or self._line.is_empty:
-            self._looking = asyncio.get_running_loop()
-            self._looking.call_soon(self._look_away)
-            self._reader.execute("BEGIN")
-
     def _look_away(self) -> None:
-        self._looking = None
         with contextlib.suppress(sqlite3.Error):  # after a failed read SQLite may have ended it already
             self._reader.execute("COMMIT")
 

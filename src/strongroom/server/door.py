@@ -4,7 +4,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote_to_bytes
@@ -26,7 +26,7 @@ from strongroom.wire.refusal import Refusal, Refused
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[msgspec.Struct | Answer | Content | Versioned | None]]
 Authenticate: TypeAlias = Callable[[Subscription | None, str], Awaitable[Any]]
 
-_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")  # no underscore: never one of our credentials
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")  # no underscore: never one of our credentials
 _PROBLEM = constant(b"content-type", refusals.MEDIA_TYPE.encode())
 _NO_STORE = constant(b"cache-control", b"no-store")
 _logger = logging.getLogger(LOGGER)
@@ -92,20 +92,21 @@ class Door:
         self._body_timeout = body_timeout
         self._access_log = access_log
         self._usage = usage
+        self._request_ids = _request_ids()
         self._common = [constant(b"x-content-type-options", b"nosniff"), constant(b"vary", b"Authorization")]
         if public_url.startswith("https://"):
             self._common.append(constant(b"strict-transport-security", b"max-age=63072000"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
-        request_id = os.urandom(8).hex()
+        request_id = next(self._request_ids)
         route: Route | None = None
         code: str | None = None
         try:
             headers = incoming.headers(scope["headers"])
             given = headers.get(b"x-request-id")
             if given is not None and _REQUEST_ID.fullmatch(given):
-                request_id = given
+                request_id = given.decode("ascii")
             route, segment = self._route(scope)
             status, body, extra = await self._answer(route, segment, scope, headers, receive)
         except Refused as refused:
@@ -162,7 +163,7 @@ class Door:
         return route, segment
 
     async def _answer(
-        self, route: Route, segment: str | None, scope: Scope, headers: dict[bytes, str], receive: Receive
+        self, route: Route, segment: str | None, scope: Scope, headers: dict[bytes, bytes], receive: Receive
     ) -> Response:
         endpoint = route.endpoint
         who: Any = None
@@ -170,7 +171,7 @@ class Door:
             key = headers.get(b"service-subscription-key")
             if not key:
                 raise Refused(Refusal.subscription_key_missing)
-            who = scope["strongroom.subscription"] = await self._authenticate_subscription(key)
+            who = scope["strongroom.subscription"] = await self._authenticate_subscription(key.decode("latin-1"))
         if not isinstance(endpoint.credential, Open):
             who = await self._credentials[route](who, incoming.authorization(headers))
         what: Any = segment
@@ -187,3 +188,11 @@ class Door:
         if refused.refusal in (Refusal.body_too_large, Refusal.request_timeout):
             headers.append((b"connection", b"close"))  # what is left of the request is not worth reading
         return refused.refusal.status, refusals.problem(refused, request_id, self._type_prefix), headers
+
+
+def _request_ids() -> Iterator[str]:
+    """16 hexadecimal digits each. The system is asked for many at once: it takes longer to ask than to make them."""
+    while True:
+        digits = os.urandom(8 * 512).hex()
+        for start in range(0, len(digits), 16):
+            yield digits[start : start + 16]

@@ -1,7 +1,6 @@
 """What a request brings: the headers we look at, the credential, the query, the body."""
 
 import asyncio
-from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -11,6 +10,7 @@ from strongroom.server.asgi import ARRIVED, Header, Receive, Scope
 from strongroom.wire.endpoint import Endpoint
 from strongroom.wire.refusal import Refusal, Refused
 
+_JSON = b"application/json"
 _MAX_QUERY_FIELDS = 32
 _WANTED = frozenset(
     (
@@ -29,23 +29,22 @@ class ClientGone(Exception):
     """The caller hung up before the request was whole; nobody is left to answer."""
 
 
-def headers(raw: Iterable[Header]) -> dict[bytes, str]:
-    """The headers we look at. Sent twice they are refused: two readers could take different ones."""
-    found: dict[bytes, str] = {}
-    for name, value in raw:
-        if name in _WANTED:
-            if name in found:
-                raise Refused(Refusal.malformed_request, "A header was sent twice.")
-            found[name] = value.decode("latin-1")
+def headers(raw: list[Header]) -> dict[bytes, bytes]:
+    """By name. Of those we look at, one that was sent twice is refused: two readers could take different ones."""
+    found = dict(raw)
+    if len(found) != len(raw):
+        wanted = [name for name, _ in raw if name in _WANTED]
+        if len(set(wanted)) != len(wanted):
+            raise Refused(Refusal.malformed_request, "A header was sent twice.")
     length = found.get(b"content-length")
-    if length is not None and not (length.isascii() and length.isdigit() and len(length) <= 15):
+    if length is not None and not (length.isdigit() and len(length) <= 15):
         raise Refused(Refusal.malformed_request, "Content-Length has to be a number.")
     return found
 
 
-def authorization(headers: dict[bytes, str]) -> str:
+def authorization(headers: dict[bytes, bytes]) -> str:
     """The credential, sent bare or as `Bearer ...`."""
-    value = headers.get(b"authorization", "").strip()
+    value = headers.get(b"authorization", b"").decode("latin-1").strip()
     scheme, _, rest = value.partition(" ")
     if scheme.lower() == "bearer":
         value = rest.strip()
@@ -70,15 +69,17 @@ def query(raw: bytes, record: type[msgspec.Struct]) -> msgspec.Struct:
     return json_body.decode_query(dict(wanted), record)
 
 
-async def body(endpoint: Endpoint, headers: dict[bytes, str], scope: Scope, receive: Receive, seconds: float) -> bytes:
+async def body(
+    endpoint: Endpoint, headers: dict[bytes, bytes], scope: Scope, receive: Receive, seconds: float
+) -> bytes:
     """The body, whole within `seconds`; refused by its media type and, announced or not, by its size."""
-    media_type = headers.get(b"content-type", "")
-    if media_type != "application/json":
-        media_type = media_type.partition(";")[0].strip().lower()
-    if media_type != "application/json" or headers.get(b"content-encoding", "identity") != "identity":
+    media_type = headers.get(b"content-type", b"")
+    if media_type != _JSON:
+        media_type = media_type.partition(b";")[0].strip().lower()
+    if media_type != _JSON or headers.get(b"content-encoding", b"identity") != b"identity":
         raise Refused(Refusal.unsupported_media_type)
     limit = endpoint.body_limit
-    if int(headers.get(b"content-length", "0")) > limit:
+    if int(headers.get(b"content-length", b"0")) > limit:
         raise _too_large(limit)
     if (arrived := scope.get(ARRIVED)) is not None:
         found: bytes | None = arrived()

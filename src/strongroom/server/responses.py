@@ -17,7 +17,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 async def response(
-    answer: msgspec.Struct | Answer | Content | Versioned | None, endpoint: Endpoint, if_none_match: str | None
+    answer: msgspec.Struct | Answer | Content | Versioned | None, endpoint: Endpoint, if_none_match: bytes | None
 ) -> Response:
     """304 without a body for a caller who holds this version already."""
     if answer is None:
@@ -34,7 +34,7 @@ async def response(
     return endpoint.status, _encode(answer), _ONLY_JSON
 
 
-def _content(content: Content, status: int, if_none_match: str | None) -> Response:
+def _content(content: Content, status: int, if_none_match: bytes | None) -> Response:
     headers = [(name.lower().encode(), value.encode()) for name, value in content.headers.items()]
     headers.append((b"content-type", content.media_type.encode()))
     etag = content.headers.get("ETag")
@@ -43,9 +43,9 @@ def _content(content: Content, status: int, if_none_match: str | None) -> Respon
     return status, content.data, headers
 
 
-def _is_held(etag: str, if_none_match: str | None) -> bool:
+def _is_held(etag: str, if_none_match: bytes | None) -> bool:
     """The weak comparison of RFC 9110 section 13.1.2: a proxy that compresses may have made our tag a weak one."""
     if if_none_match is None:
         return False
-    held = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+    held = [tag.strip().removeprefix("W/") for tag in if_none_match.decode("latin-1").split(",")]
     return etag in held or held == ["*"]

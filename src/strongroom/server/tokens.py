@@ -27,7 +27,8 @@ class Prefix(Enum):
     """The one-time links of the portal's mail."""
 
 
-_SESSION = Prefix.session.value
+# Two ids of 16 bytes, the secret, the checksum.
+_SESSION = re.compile(rf"{Prefix.session.value}([A-Za-z0-9_-]{{43}})\.([0-9A-Za-z]{{43}})[0-9A-Za-z]{{6}}", re.ASCII)
 
 
 def mint(prefix: Prefix, entropy: bytes | None = None) -> str:
@@ -62,13 +63,13 @@ def mint_session(user_id: bytes, session_id: bytes) -> tuple[str, bytes]:
 
 def parse_session(text: str) -> tuple[bytes, bytes, bytes] | None:
     """User id, session id and the digest of the secret part, or None for what can be no session string."""
-    first, dot, second = text.partition(".")
-    if not dot or not first.startswith(_SESSION) or not _BODY.fullmatch(second) or not has_checksum(text):
+    match = _SESSION.fullmatch(text)
+    if match is None or not has_checksum(text):
         return None
-    row = decode_unpadded(first[4:])
-    if row is None or len(row) != 32:
+    row = decode_unpadded(match[1])
+    if row is None:
         return None
-    return row[:16], row[16:], digest(second[:43])
+    return row[:16], row[16:], digest(match[2])
 
 
 def _base62(value: bytes) -> str:

@@ -2,13 +2,14 @@
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strongroom.server.json_body import MAX_DEPTH, decode, decode_query
+from strongroom.server.json_body import MAX_DEPTH, _decode_anything, _plain, decode, decode_query
 from strongroom.wire.keystore import CreateUser, StoreKeypair
 from strongroom.wire.paging import Paging
 from strongroom.wire.refusal import Refusal, Refused
@@ -98,6 +99,79 @@ def test_a_surrogate_pair_is_a_character() -> None:
     assert decode(b'{"admission_token":"t","username":"\\ud83d\\ude00","passphrase":"p"}', CreateUser) == CreateUser(
         "t", "😀", "p"
     )
+
+
+_PIECES = [
+    *(
+        '"admission_token"',
+        '"username"',
+        '"passphrase"',
+        '"t"',
+        '"u"',
+        '"\u00e9"',
+        '"a\\\\"',
+        '"a\\""',
+        '"\\u0041"',
+        '"\\u0000"',
+    ),
+    *(
+        '"\\n"',
+        '"\\x"',
+        '"\n"',
+        "{",
+        "}",
+        ":",
+        ":",
+        ",",
+        ",",
+        " ",
+        "\t",
+        "1",
+        "null",
+        "[",
+        "]",
+        '"',
+        "\\",
+        "\x00",
+        "\x7f",
+    ),
+]
+
+
+def _judged(decoded: Callable[[], Any]) -> object:
+    try:
+        return decoded()
+    except Refused as refused:
+        return refused.refusal, [(fault.error, fault.pointer) for fault in refused.faults]
+
+
+@given(
+    st.one_of(
+        st.lists(st.sampled_from(_PIECES), max_size=16).map("".join),
+        st.permutations(list(GOOD)).flatmap(
+            lambda names: st.lists(st.sampled_from(_PIECES[3:]), min_size=3, max_size=3).map(
+                lambda values: (
+                    "{" + ",".join(f'"{name}":{value}' for name, value in zip(names, values, strict=True)) + "}"
+                )
+            )
+        ),
+    ).flatmap(
+        lambda text: st.tuples(
+            st.just(text.encode()), st.integers(0, len(text)), st.sampled_from([b"", b'"', b"\xff", b",", b"}"])
+        )
+    )
+)
+def test_the_short_way_takes_nothing_that_the_long_one_does_not(changed: tuple[bytes, int, bytes]) -> None:
+    body = changed[0][: changed[1]] + changed[2] + changed[0][changed[1] :]
+    assert _judged(lambda: decode(body, CreateUser)) == _judged(lambda: _decode_anything(body, CreateUser, None))
+
+
+def test_a_plain_body_goes_the_short_way() -> None:
+    plain = _plain(CreateUser)
+    assert plain is not None
+    assert plain.take(json.dumps(GOOD).encode()) == CreateUser("t", "u", "p")
+    assert plain.take(b'{"username":"a","username":"b","passphrase":"p","admission_token":"t"}') is None
+    assert _plain(StoreKeypair) is None
 
 
 def test_unknown_fields_are_ignored() -> None:

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 PEM_LIMIT: Final = 1024
 PLAINTEXT_LIMIT: Final = 470
 
-_PEM: Final = re.compile(
-    r"\s*-----BEGIN PUBLIC KEY-----(?:\r\n|\n)((?:[A-Za-z0-9+/]+={0,2}(?:\r\n|\n))+)-----END PUBLIC KEY-----\s*",
-    re.ASCII,
-)
+_BEGIN: Final = "-----BEGIN PUBLIC KEY-----"
+_END: Final = "-----END PUBLIC KEY-----"
+_SPACE: Final = " \t\n\r\f\v"
 # RFC 3279 2.3.1 with exactly these lengths is the only DER of a 4096-bit key with exponent 65537, so comparing the
 # bytes around the modulus is the whole check that the encoding is canonical.
 _SPKI_HEAD: Final = bytes.fromhex("30820222300d06092a864886f70d01010105000382020f003082020a0282020100")
@@ -56,8 +55,7 @@ class PublicKey:
 
         MalformedKey unless the content is the canonical SPKI of an RSA key of exactly 4096 bits, odd, exponent 65537.
         """
-        match = _PEM.fullmatch(pem) if len(pem) <= PEM_LIMIT else None
-        spki = decode_standard(match[1].replace("\r", "").replace("\n", "")) if match is not None else None
+        spki = _decode_pem(pem) if len(pem) <= PEM_LIMIT else None
         if spki is None:
             raise MalformedKey
         _check_spki(spki)
@@ -142,6 +140,16 @@ def oaep() -> "OAEP":
 
     sha1 = hashes.SHA1()  # noqa: S303  # RFC 8017 7.1: the hash here need not resist collisions
     return OAEP(mgf=MGF1(sha1), algorithm=sha1, label=None)
+
+
+def _decode_pem(pem: str) -> bytes | None:
+    block = pem.strip(_SPACE)
+    if not block.startswith(_BEGIN) or not block.endswith(_END):
+        return None
+    lines = block[len(_BEGIN) : -len(_END)].replace("\r\n", "\n")
+    if lines[:1] != "\n" or lines[-1:] != "\n" or lines.find("\n\n") >= 0:
+        return None
+    return decode_standard(lines.replace("\n", ""))
 
 
 def _check_spki(spki: bytes) -> None:

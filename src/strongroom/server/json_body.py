@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from typing import Any, NoReturn
 
 import msgspec
@@ -28,6 +29,13 @@ def decode(body: bytes, record: type[msgspec.Struct], wrapper: str | None = None
     Unknown fields are ignored. Stricter than the JSON grammar: no duplicate keys, NaN, numbers beyond 64 bits, NUL,
     lone surrogates, more than 16 levels.
     """
+    plain = _plain(record)
+    if plain is not None and (taken := plain.take(body)) is not None:
+        return taken
+    return _decode_anything(body, record, wrapper)
+
+
+def _decode_anything(body: bytes, record: type[msgspec.Struct], wrapper: str | None) -> msgspec.Struct:
     value = _loads(body)
     if wrapper is not None and wrapper not in value:
         value = {wrapper: value}
@@ -35,6 +43,34 @@ def decode(body: bytes, record: type[msgspec.Struct], wrapper: str | None = None
         return msgspec.convert(value, record)
     except msgspec.ValidationError as error:
         raise _refusal(error) from None
+
+
+class _Plain:
+    """The short way for records of nothing but texts, and bodies of exactly their fields: it takes, or says nothing.
+
+    The decoder is as strict as we are but for what is looked for here. As many quotes as the fields need, none of them
+    escaped, leave no room for a second member of the same name or for another one.
+    """
+
+    def __init__(self, record: type[msgspec.Struct], fields: int) -> None:
+        self._decode = msgspec.json.Decoder(record).decode
+        self._quotes = 4 * fields
+
+    def take(self, body: bytes) -> msgspec.Struct | None:
+        if body.count(b'"') != self._quotes or body.find(b'\\"') >= 0 or body.find(b"\\u") >= 0:
+            return None
+        try:
+            return self._decode(body)
+        except ValueError:
+            return None
+
+
+@cache
+def _plain(record: type[msgspec.Struct]) -> _Plain | None:
+    about = msgspec.inspect.type_info(record)
+    assert isinstance(about, msgspec.inspect.StructType)
+    plain = all(field.required and isinstance(field.type, msgspec.inspect.StrType) for field in about.fields)
+    return _Plain(record, len(about.fields)) if plain else None
 
 
 def decode_query(pairs: dict[str, str], record: type[msgspec.Struct]) -> msgspec.Struct:

@@ -22,10 +22,12 @@ class ServerSecret:
     Uses are kept apart by label, so that no value made for one purpose is good for another.
     """
 
-    __slots__ = ("_by_id", "current_id")
+    __slots__ = ("_by_id", "_keys", "current_id")
 
     def __init__(self, current: bytes, previous: bytes | None = None) -> None:
         self._by_id: dict[int, bytes] = {}
+        self._keys: dict[tuple[str, int], bytes] = {}
+        """Derived before; each request needs one."""
         for value in (current, previous):
             if value is None:
                 continue
@@ -44,10 +46,11 @@ class ServerSecret:
 
     def key(self, label: str, key_id: int | None = None) -> bytes | None:
         """The 32-byte key for a use (HKDF-Expand with SHA-256, RFC 5869), or None for a key id nobody has."""
-        value = self._by_id.get(self.current_id if key_id is None else key_id)
-        if value is None:
-            return None
-        return hmac.digest(value, f"strongroom/1/server/{label}".encode() + b"\x01", hashlib.sha256)
+        wanted = label, self.current_id if key_id is None else key_id
+        key = self._keys.get(wanted)
+        if key is None and (value := self._by_id.get(wanted[1])) is not None:
+            key = self._keys[wanted] = hmac.digest(value, f"strongroom/1/server/{label}".encode() + b"\x01", "sha256")
+        return key
 
     def current_key(self, label: str) -> bytes:
         key = self.key(label)
@@ -56,7 +59,7 @@ class ServerSecret:
 
     def mac(self, label: str, message: bytes) -> bytes:
         """HMAC-SHA256 under the current key of this use."""
-        return hmac.digest(self.current_key(label), message, hashlib.sha256)
+        return hmac.digest(self.current_key(label), message, "sha256")
 
     def keys(self, label: str) -> list[bytes]:
         """The keys of this use under every active secret, the current one first."""

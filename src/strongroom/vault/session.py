@@ -6,7 +6,7 @@ Issuing a string writes nothing. Its row is made when it is first used, and kept
 import hashlib
 import hmac
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from strongroom.crypto import grammar
 from strongroom.crypto.errors import MalformedKey
@@ -74,8 +74,7 @@ _PRUNE_LIMIT = 500
 _KEPT_AFTER_EXPIRY = DAY
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(NamedTuple):
     """What a session string says, checked to have been written by this service."""
 
     user_id: bytes

@@ -61,34 +61,38 @@ def configure(level: str = "info", stream: TextIO | None = None) -> None:
 class AccessLog:
     """One line a request, written without the detour through the log machinery: it is on the hot path.
 
-    The lines of one turn of the event loop are written together at its end, or at once where no loop runs. Every field
-    comes from our own tables or has a fixed grammar, so nothing needs redacting.
+    The lines of one turn of the event loop are made and written together at its end, or at once where no loop runs.
+    Every field comes from our own tables or has a fixed grammar, so nothing needs redacting.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._second = -1
         self._time = ""
-        self._lines: list[str] = []
+        self._waiting: list[tuple[str, str, int, float, str]] = []
 
     def write(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """`path` is the endpoint's pattern, never what was asked for: identifiers do not belong in a log."""
-        second, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
-        if second != self._second:
-            self._second, self._time = second, f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
-        self._lines.append(
-            f'{{"time":"{self._time}.{milliseconds:03d}+00:00","level":"info","event":"request",'
-            f'"method":"{method}","path":"{path}",'
-            f'"status":{status},"ms":{seconds * 1000:.1f},"request_id":"{request_id}"}}\n'
-        )
-        if len(self._lines) == 1:
+        self._waiting.append((method, path, status, seconds * 1000, request_id))
+        if len(self._waiting) == 1:
             try:
                 asyncio.get_running_loop().call_soon(self.flush)
             except RuntimeError:
                 self.flush()
 
     def flush(self) -> None:
-        """Hand over the lines that wait."""
-        lines, self._lines = self._lines, []
-        for start in range(0, len(lines), LINES_AT_ONCE):
-            self._stream.write("".join(lines[start : start + LINES_AT_ONCE]))
+        """Hand over what waits."""
+        waiting, self._waiting = self._waiting, []
+        start = f'{{"time":"{self._now()}","level":"info","event":"request","method":"'
+        lines = [
+            f'{start}{method}","path":"{path}","status":{status},"ms":{ms:.1f},"request_id":"{request_id}"}}\n'
+            for method, path, status, ms, request_id in waiting
+        ]
+        for first in range(0, len(lines), LINES_AT_ONCE):
+            self._stream.write("".join(lines[first : first + LINES_AT_ONCE]))
+
+    def _now(self) -> str:
+        second, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+        if second != self._second:
+            self._second, self._time = second, f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
+        return f"{self._time}.{milliseconds:03d}+00:00"

@@ -10,10 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strongroom.server.json_body import MAX_DEPTH, _decode_anything, _plain, decode, decode_query
-from strongroom.wire.keystore import CreateUser, StoreKeypair
+from strongroom.wire.keystore import (
+    CreateSession,
+    CreateUser,
+    StoreDataEncryptionKey,
+    StoreKeyEncryptionKey,
+    StoreKeypair,
+)
 from strongroom.wire.paging import Paging
 from strongroom.wire.refusal import Refusal, Refused
-from strongroom.wire.vault import CreateVaultUser
+from strongroom.wire.vault import CreateVaultSession, CreateVaultUser
 
 GOOD = {"admission_token": "t", "username": "u", "passphrase": "p"}
 
@@ -171,6 +177,8 @@ def test_a_plain_body_goes_the_short_way() -> None:
     assert plain is not None
     assert plain.take(json.dumps(GOOD).encode()) == CreateUser("t", "u", "p")
     assert plain.take(b'{"username":"a","username":"b","passphrase":"p","admission_token":"t"}') is None
+    hot = (CreateSession, CreateVaultSession, StoreDataEncryptionKey, StoreKeyEncryptionKey)
+    assert all(_plain(record) is not None for record in hot)
     assert _plain(StoreKeypair) is None
 
 

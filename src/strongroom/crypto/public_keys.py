@@ -5,7 +5,7 @@ import hashlib
 import math
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, NamedTuple, cast, final
 
 from strongroom.crypto.encoding import decode_standard, encode_unpadded
 from strongroom.crypto.errors import ContextRefused, MalformedKey, PlaintextRefused
@@ -13,6 +13,8 @@ from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.serialization import SerializedValue, join
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cryptography.hazmat.primitives.asymmetric.padding import OAEP
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
@@ -102,12 +104,7 @@ class PublicKey:
     def load(self) -> "RSAPublicKey":
         """The key as an object of the cryptography library, loaded once."""
         if self._loaded is None:
-            from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-            from cryptography.hazmat.primitives.serialization import load_der_public_key
-
-            loaded = load_der_public_key(self.spki)
-            assert isinstance(loaded, RSAPublicKey)  # the SPKI was checked byte by byte
-            self._loaded = loaded
+            self._loaded = _loader()(self.spki)
         return self._loaded
 
     def display(self, account: str) -> Fingerprints:
@@ -140,6 +137,14 @@ def oaep() -> "OAEP":
 
     sha1 = hashes.SHA1()  # noqa: S303  # RFC 8017 7.1: the hash here need not resist collisions
     return OAEP(mgf=MGF1(sha1), algorithm=sha1, label=None)
+
+
+@cache
+def _loader() -> "Callable[[bytes], RSAPublicKey]":
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+    # The SPKI was checked byte by byte: nothing else can come out.
+    return cast("Callable[[bytes], RSAPublicKey]", load_der_public_key)
 
 
 def _decode_pem(pem: str) -> bytes | None:

@@ -69,8 +69,13 @@ class _Plain:
 def _plain(record: type[msgspec.Struct]) -> _Plain | None:
     about = msgspec.inspect.type_info(record)
     assert isinstance(about, msgspec.inspect.StructType)
-    plain = all(field.required and isinstance(field.type, msgspec.inspect.StrType) for field in about.fields)
+    plain = all(field.required and _is_text(field.type) for field in about.fields)
     return _Plain(record, len(about.fields)) if plain else None
+
+
+def _is_text(about: msgspec.inspect.Type) -> bool:
+    # A description of the field stands around its type.
+    return isinstance(about.type if isinstance(about, msgspec.inspect.Metadata) else about, msgspec.inspect.StrType)
 
 
 def decode_query(pairs: dict[str, str], record: type[msgspec.Struct]) -> msgspec.Struct:

@@ -193,14 +193,7 @@ async def _look(tx: Transaction, session: VaultSession, now: int, claims: Claims
 
 
 def _body(secret: ServerSecret, claims: Claims) -> bytes:
-    fields = _FIELDS.pack(
-        secret.current_id,
-        claims.user_id,
-        claims.session_id,
-        claims.issued_at,
-        claims.expires_at,
-        claims.generation,
-    )
+    fields = _FIELDS.pack(secret.current_id, *claims)
     return fields + secret.mac(_LABEL, fields)
 
 

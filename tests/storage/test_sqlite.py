@@ -298,6 +298,60 @@ def test_a_loop_that_was_closed_in_the_middle_holds_up_no_other(path: Path, item
     asyncio.run(follow())
 
 
+async def test_reads_of_one_turn_see_the_same_commits_and_later_ones_the_newest(
+    store: SqliteStore, path: Path, items: Path
+) -> None:
+    guest = SqliteStore(path, items, guest=True)
+
+    def commit_elsewhere(number: int) -> None:
+        guest._writer.execute(INSERT, {"id": number, "name": str(number), "content": b""})
+
+    commit_elsewhere(1)
+    assert await ids(store) == [1]
+    commit_elsewhere(2)  # in the same turn: it may be seen or not
+    assert await ids(store) == [1]
+    await asyncio.sleep(0)
+    assert await ids(store) == [1, 2]
+    await store.write(lambda tx: put(tx, 3))
+    assert await ids(store) == [1, 2, 3]
+    await guest.close()
+
+
+async def test_no_look_at_the_commits_is_held_while_somebody_writes(store: SqliteStore) -> None:
+    """Else the log could not start again under load: it would grow for as long as there are readers."""
+    looked: list[bool] = []
+
+    async def write(number: int) -> None:
+        async def work(tx: Transaction) -> None:
+            looked.append(store._reader.in_transaction)
+            await put(tx, number)
+
+        await store.write(work)
+
+    async def read() -> None:
+        for _ in range(20):
+            await ids(store)
+            await asyncio.sleep(0)
+
+    async def write_some(first: int) -> None:
+        for number in range(first, first + 20):
+            await ids(store)
+            await write(number)
+
+    await asyncio.gather(*(read() for _ in range(8)), *(write_some(20 * writer) for writer in range(8)))
+    assert looked == [False] * 160
+
+
+async def test_a_failed_read_leaves_the_next_ones_in_order(store: SqliteStore) -> None:
+    with pytest.raises(Unavailable):
+        await store.read(lambda tx: tx.one("SELECT nothing FROM nowhere"))
+    store._reader.execute("ROLLBACK")  # as SQLite does after some failures by itself
+    assert await ids(store) == []
+    await asyncio.sleep(0)
+    await store.write(lambda tx: put(tx, 1))
+    assert await ids(store) == [1]
+
+
 async def test_only_the_writer_of_the_service_checkpoints(store: SqliteStore, path: Path, items: Path) -> None:
     def pages(connection: sqlite3.Connection | None) -> int:
         assert connection is not None

@@ -137,6 +137,18 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_cannot_be_flushed_is_told_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("strongroom.backup.archive._sync", refused)
+    with pytest.raises(PermissionError):
+        Writer(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_system_without_second_names_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def link(*_: Path) -> None:
         raise PermissionError

@@ -117,6 +117,36 @@ async def test_a_data_folder_that_cannot_be_made_is_told(
     assert "Not a directory" in refused.stderr
 
 
+@pytest.mark.parametrize("given", [False, True], ids=["secret in the folder", "secret given"])
+@pytest.mark.parametrize("command", ["backup", "restore", "verify"])
+async def test_a_data_folder_that_cannot_be_looked_into_is_one_line(
+    populated: Any,
+    run: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    given: bool,
+) -> None:
+    """A name too long stands for a folder of another user, which root would look into all the same."""
+    if given:
+        monkeypatch.setenv("STRONGROOM_SECRET", (populated.deployment.folder / "secret").read_text().strip())
+    files = {"backup": [tmp_path / "made"], "restore": [populated.archive], "verify": []}[command]
+    refused = await run(command, *files, "--data", tmp_path / ("n" * 300))
+    assert isinstance(refused.exception, SystemExit)
+    assert (refused.exit_code in (1, 3), refused.stderr.count("\n")) == (True, 1)
+
+
+async def test_a_lock_that_cannot_be_opened_is_told(
+    populated: Any, deployment: Callable[..., Any], run: Callable[..., Any]
+) -> None:
+    target = deployment("sqlite")
+    target.take_secret_of(populated.deployment)
+    (target.folder / "vault.lock").mkdir()
+    refused = await run("restore", populated.archive, "--data", target.folder, "--quiet")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (3, 1)
+    assert not list(target.folder.glob("*.sqlite*"))
+
+
 @pytest.mark.parametrize("command", ["backup", "restore"])
 async def test_without_a_secret_nothing_is_done(
     populated: Any, run: Callable[..., Any], tmp_path: Path, command: str

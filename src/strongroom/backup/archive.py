@@ -41,9 +41,10 @@ class Writer:
     """A new archive under a temporary name beside `path`; it gets its name when all of it is on disk."""
 
     def __init__(self, path: Path) -> None:
-        """`FileExistsError` where something has that name: no archive is ever overwritten."""
+        """`FileExistsError` where something has that name: no archive is ever overwritten. `OSError`."""
         if path.exists():
             raise FileExistsError
+        _sync(path.parent)  # where that cannot be done at the end, it is better known now
         self._path = path
         # Not by the process's number: in containers it is the same each time, and a killed one leaves its file.
         self._partial = path.with_name(f".strongroom-{secrets.token_hex(8)}.partial")

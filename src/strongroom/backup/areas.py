@@ -3,7 +3,7 @@
 from importlib.resources import files
 
 from strongroom.server.data_locks import DataLocks
-from strongroom.server.db import migrate
+from strongroom.server.db import Unavailable, migrate
 from strongroom.server.db.copying import Destination, Snapshot, Table
 from strongroom.server.db.migrate import SchemaError
 from strongroom.server.db.open import open_destination, open_snapshot, tables_made
@@ -71,8 +71,14 @@ def destinations(settings: Settings) -> dict[str, Destination]:
 
 
 def lock(settings: Settings) -> DataLocks:
-    """What a service takes for its SQLite files: one that runs on files deleted since is found too. `InUse`."""
-    return DataLocks(settings.data, [area for area in settings.areas if not is_postgres(settings.database(area))])
+    """What a service takes for its SQLite files: one that runs on files deleted since is found too.
+
+    `InUse`, `Unavailable`.
+    """
+    try:
+        return DataLocks(settings.data, [area for area in settings.areas if not is_postgres(settings.database(area))])
+    except OSError as error:
+        raise Unavailable from error
 
 
 def read_secret(settings: Settings) -> ServerSecret | None:

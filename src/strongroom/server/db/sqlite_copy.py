@@ -45,9 +45,9 @@ class SqliteSnapshot:
 
     def __init__(self, path: Path, area: str) -> None:
         # Opening would make the file: a mistyped folder should be told, not filled.
-        if not path.is_file():
-            raise NotThere(f"there is no {area} database at {path}{WHICH_AREAS}")
         with _translated():
+            if not path.is_file():
+                raise NotThere(f"there is no {area} database at {path}{WHICH_AREAS}")
             self._connection = connect(path, read_only=True, checkpoints=False)
             for name, arguments, function in _FUNCTIONS:
                 self._connection.create_function(name, arguments, function, deterministic=True)
@@ -104,9 +104,10 @@ class SqliteDestination:
         return True
 
     async def state(self) -> State:
-        if not self._path.exists():
-            # A log without its file is what is left of a database: somebody has to look at it first.
-            return State(Stage.used if _beside(self._path, "-wal").exists() else Stage.empty)
+        with _translated():
+            if not self._path.exists():
+                # A log without its file is what is left of a database: somebody has to look at it first.
+                return State(Stage.used if _beside(self._path, "-wal").exists() else Stage.empty)
         with _translated(), closing(connect(self._path, read_only=True, checkpoints=False)) as connection:
             if connection.execute("SELECT 1 FROM sqlite_master WHERE name = :name", {"name": HISTORY_TABLE}).fetchone():
                 marked = connection.execute(MARKED, {"number": migrate.RESTORING}).fetchone()

@@ -101,6 +101,7 @@ def run(engine: str, folder: Path) -> dict[str, Any]:
         statuses: list[tuple[int, str | None]] = []
         while len(statuses) < MOST_WRITES and statuses[-3:].count((503, "1")) < 3:
             statuses.append(issue(server))
+        refused_new_rows = server.ready()[0]
         if postgres is not None:
             # What it has of its log goes a long way: this makes it ask for more.
             new_log_segment(postgres)
@@ -109,7 +110,7 @@ def run(engine: str, folder: Path) -> dict[str, Any]:
         seen: dict[str, Any] = {
             "writes": sorted({status for status, _ in statuses}),
             "last_writes": statuses[-3:],
-            "ready": server.ready()[0],
+            "ready": [refused_new_rows, server.ready()[0]],
             "alive": call(server, "GET", "/healthz")[0],
         }
         ballast.unlink()

@@ -7,6 +7,7 @@ waits for. Nothing here relies on being the only process: rows, constraints and 
 import asyncio
 import contextlib
 import secrets
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib.resources.abc import Traversable
@@ -27,8 +28,10 @@ _UNDONE = ("40001", "40P01")  # serialization failure, deadlock: the server has 
 # A connection that is of no use any more: the server is going down or was demoted, or a plan or statement it keeps
 # belongs to an older schema.
 _WORN_OUT = ("57P01", "57P02", "57P03", "25006", "0A000", "26000")
+_DISK_FULL = "53100"
+FULL_SECONDS = 10.0
+"""How long the service is not ready after a write found no room."""
 _CLASSES_OF_TROUBLE = ("08", "53", "55", "57", "58", "XX", "40", "25")
-
 
 # What an operator needs to hear when a connection cannot be made.
 _PHRASES = (
@@ -122,6 +125,7 @@ class PostgresStore:
         self._pool: Pool[Session] | None = None
         self._opening = asyncio.Lock()
         self._closed = False
+        self._full_until = 0.0
 
     async def open(self) -> None:
         await self._opened()
@@ -136,6 +140,10 @@ class PostgresStore:
         return await self._twice(self._write, work)
 
     async def check(self) -> None:
+        # What is tried below changes a row where it stands. That goes well for long after the first new row did not.
+        if time.monotonic() < self._full_until:
+            raise Unavailable from Failure("the disk was full a moment ago")
+
         async def touch(tx: Transaction) -> None:
             await tx.put("UPDATE store_meta SET value = value WHERE name = 'restore_epoch'")
 
@@ -184,6 +192,8 @@ class PostgresStore:
             return await attempt(session, work)
         except psycopg.Error as error:
             verdict = _judge(error, session)
+            if error.sqlstate == _DISK_FULL:
+                self._full_until = time.monotonic() + FULL_SECONDS
             if session.closed or error.sqlstate in _WORN_OUT:
                 await sessions.renew(session)
             raise verdict from failure(error)

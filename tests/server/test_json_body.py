@@ -58,6 +58,7 @@ def refusal_of(body: bytes) -> Refused:
         b'{"x":"\x00"}',
         b"[" * 100_000,
         b'{"x":' * 100_000,
+        b'{"username":"","passphrase":"","x":' + b"[" * 100_000 + b',"":1}',  # with as many quotes as three texts have
         b'{"x":' + b"[" * MAX_DEPTH + b"]" * MAX_DEPTH + b"}",
         b"{} {}",
         b"{'x':1}",

@@ -61,7 +61,7 @@ class _Plain:
             return None
         try:
             return self._decode(body)
-        except ValueError:
+        except (ValueError, RecursionError):  # the decoder goes through nested members of other names
             return None
 
 

@@ -69,6 +69,7 @@ def test_malformed_texts(public: PublicKey, bob_key: PrivateKey) -> None:
         pem.replace("PUBLIC KEY", "RSA PUBLIC KEY"),
         pem.replace("PUBLIC KEY", "CERTIFICATE"),
         pem.replace("-----END PUBLIC KEY-----", ""),
+        pem.replace("==\n", "=\n=\n"),
         pem.replace("BEGIN PUBLIC", "BEGIN  PUBLIC"),
         pem.replace("\nMII", "\nProc-Type: 4\n\nMII"),
         pem.replace("\nMII", "\n\nMII"),

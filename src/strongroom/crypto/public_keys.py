@@ -152,7 +152,7 @@ def _decode_pem(pem: str) -> bytes | None:
     if not block.startswith(_BEGIN) or not block.endswith(_END):
         return None
     lines = block[len(_BEGIN) : -len(_END)].replace("\r\n", "\n")
-    if lines[:1] != "\n" or lines[-1:] != "\n" or lines.find("\n\n") >= 0:
+    if lines[:1] != "\n" or lines[-1:] != "\n" or lines.find("\n\n") >= 0 or lines.find("\n=") >= 0:
         return None
     return decode_standard(lines.replace("\n", ""))
 

@@ -265,3 +265,28 @@ async def test_without_file_descriptors_connections_wait(
         assert len(tries) == 1  # and not as often as the loop turns
     assert (await answer).startswith(b"HTTP/1.1 200 ")
     assert "no more connections" in caplog.text
+
+
+async def test_connections_whose_caller_has_gone_take_few_file_descriptors_again(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.1)
+    refused = 0
+    taken: list[socket.socket] = []
+    accept = socket.socket.accept
+
+    def scarce(listener: socket.socket) -> tuple[socket.socket, object]:
+        nonlocal refused
+        if sum(connection.fileno() >= 0 for connection in taken) == 10:
+            refused += 1
+            raise OSError(errno.EMFILE, "too many open files")
+        connection, peer = accept(listener)
+        taken.append(connection)
+        return connection, peer
+
+    monkeypatch.setattr(socket.socket, "accept", scarce)
+    for _ in range(50):  # while this turn lasts nobody takes them
+        socket.create_connection(address).close()
+    answer = await exchange(address, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert refused == 1

@@ -18,6 +18,7 @@ AMONG_NEIGHBOURS = 1
 """So that processes on the same socket share a burst out instead of leaving it to the one that woke up first."""
 
 _PAUSE_SECONDS = 1.0
+_CAREFUL_SECONDS = 10.0
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _logger = logging.getLogger(LOGGER)
 
@@ -37,6 +38,7 @@ class Acceptor:
         self._listener = listener
         self._make_protocol = make_protocol
         self._most = most
+        self._careful_until = 0.0
         self._pause: asyncio.TimerHandle | None = None
         self._starting: set[asyncio.Task[Any]] = set()
         self._watch()
@@ -53,7 +55,8 @@ class Acceptor:
         self._loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> None:
-        for _ in range(self._most):
+        now = self._loop.time()
+        for _ in range(self._most if now >= self._careful_until else 1):
             try:
                 connection, _ = self._listener.accept()
             except (BlockingIOError, ConnectionAbortedError, InterruptedError):
@@ -61,7 +64,9 @@ class Acceptor:
             except OSError as error:
                 if error.errno not in _EXHAUSTED:
                     raise
-                # Those that wait would wake us up at once: better let some of the others end first.
+                # Those that wait would wake us up at once: better let some of the others end first. Then one at a time:
+                # those whose callers have gone by then would otherwise take all that is free once more.
+                self._careful_until = now + _CAREFUL_SECONDS
                 _logger.error("no more connections can be taken for now", extra={"cause": errno.errorcode[error.errno]})
                 self._loop.remove_reader(self._listener)
                 self._pause = self._loop.call_later(_PAUSE_SECONDS, self._watch)

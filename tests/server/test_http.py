@@ -221,6 +221,21 @@ async def test_an_answer_that_is_taken_slowly_arrives(
     writer.close()
 
 
+async def test_an_answer_does_not_wait_until_the_one_before_it_is_acknowledged(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undelayed = []
+    connection_made = Connection.connection_made
+
+    def noted(connection: Connection, transport: asyncio.BaseTransport) -> None:
+        undelayed.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        connection_made(connection, transport)
+
+    monkeypatch.setattr(Connection, "connection_made", noted)
+    await exchange(address, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    assert undelayed == [1]
+
+
 async def test_connections_that_come_at_once_are_taken_at_once(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -260,8 +260,9 @@ async def test_connections_that_come_at_once_are_taken_at_once(
     assert max(map(len, turns)) == len(waiting)
 
 
-async def test_without_file_descriptors_connections_wait(
-    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EPERM])
+async def test_where_none_can_be_taken_connections_wait(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int
 ) -> None:
     monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.2)
     tries = []
@@ -270,7 +271,7 @@ async def test_without_file_descriptors_connections_wait(
     def exhausted(listener: socket.socket) -> NoReturn:
         tries.append(listener)
         tried.set()
-        raise OSError(errno.EMFILE, "too many open files")
+        raise OSError(number, "no")
 
     with monkeypatch.context() as context:
         context.setattr(socket.socket, "accept", exhausted)
@@ -279,7 +280,8 @@ async def test_without_file_descriptors_connections_wait(
         await asyncio.sleep(0.05)
         assert len(tries) == 1  # and not as often as the loop turns
     assert (await answer).startswith(b"HTTP/1.1 200 ")
-    assert "no more connections" in caplog.text
+    [said] = [record for record in caplog.records if "no more connections" in record.getMessage()]
+    assert vars(said)["cause"] == errno.errorcode[number]
 
 
 async def test_connections_whose_caller_has_gone_take_few_file_descriptors_again(

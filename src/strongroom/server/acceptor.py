@@ -19,7 +19,6 @@ AMONG_NEIGHBOURS = 1
 
 _PAUSE_SECONDS = 1.0
 _CAREFUL_SECONDS = 10.0
-_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _logger = logging.getLogger(LOGGER)
 
 
@@ -62,12 +61,12 @@ class Acceptor:
             except (BlockingIOError, ConnectionAbortedError, InterruptedError):
                 return
             except OSError as error:
-                if error.errno not in _EXHAUSTED:
-                    raise
-                # Those that wait would wake us up at once: better let some of the others end first. Then one at a time:
-                # those whose callers have gone by then would otherwise take all that is free once more.
+                # No descriptors, no memory, or something forbids it. Those that wait would wake us up at once: better
+                # let some of the others end first. Then one at a time: those whose callers have gone by then would
+                # otherwise take all that is free once more.
                 self._careful_until = now + _CAREFUL_SECONDS
-                _logger.error("no more connections can be taken for now", extra={"cause": errno.errorcode[error.errno]})
+                cause = errno.errorcode.get(error.errno or 0, "unknown")
+                _logger.error("no more connections can be taken for now", extra={"cause": cause})
                 self._loop.remove_reader(self._listener)
                 self._pause = self._loop.call_later(_PAUSE_SECONDS, self._watch)
                 return

@@ -13,7 +13,8 @@ import uvloop
 
 from bench.floor.databases import Database, Postgres, Sqlite
 from bench.floor.endpoints import Endpoints, Handler, Refused
-from strongroom.server.http import KEEP_ALIVE_SECONDS
+from strongroom.server.acceptor import ALONE, Acceptor
+from strongroom.server.http import BACKLOG, KEEP_ALIVE_SECONDS, bind
 from strongroom.server.secret import ServerSecret, load_or_create
 
 
@@ -39,8 +40,17 @@ class Application:
 
 class Server(uvicorn.Server):
     async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
+        await super().startup([])
+        listener = bind("127.0.0.1", self.config.port)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+        # As the service does it, or the first requests of a round would wait for each other here alone.
+        self._acceptor = Acceptor(asyncio.get_running_loop(), listener, self._connection, ALONE)
         print("listening", flush=True)
+
+    def _connection(self) -> Any:
+        protocol: Any = self.config.http_protocol_class
+        return protocol(self.config, self.server_state, self.lifespan.state)
 
 
 async def _serve(port: int, database: Database, secret: ServerSecret, public_url: str) -> None:

@@ -34,7 +34,8 @@ def public(ada_key: PrivateKey) -> PublicKey:
 def test_one_key_in_many_texts_is_one_key(public: PublicKey) -> None:
     pem = public.pem
     long_line = f"-----BEGIN PUBLIC KEY-----\n{base64.b64encode(public.spki).decode()}\n-----END PUBLIC KEY-----"
-    for text in (pem, pem.replace("\n", "\r\n"), pem.rstrip("\n"), "\n" + pem + "\r\n", _pem(public.spki), long_line):
+    spaced = ("\n" + pem + "\r\n", "\f\v \t" + pem)
+    for text in (pem, pem.replace("\n", "\r\n"), pem.rstrip("\n"), *spaced, _pem(public.spki), long_line):
         parsed = PublicKey.parse(text)
         assert parsed.pem == text
         assert parsed == public
@@ -74,6 +75,12 @@ def test_malformed_texts(public: PublicKey, bob_key: PrivateKey) -> None:
         pem.replace("\nMII", "\nProc-Type: 4\n\nMII"),
         pem.replace("\nMII", "\n\nMII"),
         pem.replace("\nMII", "\n MII"),
+        pem.replace("BEGIN PUBLIC KEY", "BEGIN PUBLIC KEX"),
+        pem.replace("END PUBLIC KEY", "END PUBLIC KEX"),
+        pem.replace("BEGIN PUBLIC KEY-----\n", "BEGIN PUBLIC KEY-----"),
+        pem.replace("\n-----END", "-----END"),
+        pem.replace("\nMII", "\n\rMII"),
+        pem.replace("\n", "\r"),
         pem.replace("+", "-").replace("/", "_"),
         pem.replace("==\n", "\n") if "==\n" in pem else pem.replace("AQ", "", 1),
         pem + "\n" * 1024,

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from typing import Any
 
 import httpx
 import pytest
 
 from strongroom.app import Application
-from strongroom.server.door import Door, Route, routes
+from strongroom.server.door import Door, Route, _request_ids, routes
 from strongroom.server.principals import Subscription
 from strongroom.wire.endpoint import Endpoint, Open
 from strongroom.wire.refusal import Refusal
@@ -133,6 +134,13 @@ async def test_a_body_over_the_limit_is_refused_whether_announced_or_not(service
     sent = headers | {"Service-Subscription-Key": service.keys.subscription_key}
     answer = await service.http.post("/keystore/session", content=chunks(), headers=sent)
     assert_problem(answer, Refusal.body_too_large)
+
+
+def test_request_ids_differ() -> None:
+    made = list(islice(_request_ids(), 2_000))
+    assert len(set(made)) == 2_000
+    assert all(re.fullmatch(r"[0-9a-f]{16}", number) for number in made)
+    assert not set(made) & set(islice(_request_ids(), 2_000))
 
 
 async def test_a_request_id_is_taken_if_it_is_harmless(service: Any) -> None:

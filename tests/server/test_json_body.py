@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,41 +109,24 @@ def test_a_surrogate_pair_is_a_character() -> None:
     )
 
 
-_PIECES = [
-    *(
-        '"admission_token"',
-        '"username"',
-        '"passphrase"',
-        '"t"',
-        '"u"',
-        '"\u00e9"',
-        '"a\\\\"',
-        '"a\\""',
-        '"\\u0041"',
-        '"\\u0000"',
-    ),
-    *(
-        '"\\n"',
-        '"\\x"',
-        '"\n"',
-        "{",
-        "}",
-        ":",
-        ":",
-        ",",
-        ",",
-        " ",
-        "\t",
-        "1",
-        "null",
-        "[",
-        "]",
-        '"',
-        "\\",
-        "\x00",
-        "\x7f",
-    ),
+_NAMES = ['"admission_token"', '"username"', '"passphrase"']
+_VALUES = [
+    '"t"',
+    '"u"',
+    '"\u00e9"',
+    '"a\\\\"',
+    '"a\\""',
+    '"\\u0041"',
+    '"\\u0000"',
+    '"\\n"',
+    '"\\x"',
+    '"\n"',
+    "1",
+    "null",
+    "{}",
+    "[]",
 ]
+_MARKS = ["{", "}", ":", ":", ",", ",", " ", "\t", "[", "]", '"', "\\", "\x00", "\x7f"]
 
 
 def _judged(decoded: Callable[[], Any]) -> object:
@@ -154,9 +138,9 @@ def _judged(decoded: Callable[[], Any]) -> object:
 
 @given(
     st.one_of(
-        st.lists(st.sampled_from(_PIECES), max_size=16).map("".join),
+        st.lists(st.sampled_from(_NAMES + _VALUES + _MARKS), max_size=16).map("".join),
         st.permutations(list(GOOD)).flatmap(
-            lambda names: st.lists(st.sampled_from(_PIECES[3:]), min_size=3, max_size=3).map(
+            lambda names: st.lists(st.sampled_from(_VALUES + _MARKS), min_size=3, max_size=3).map(
                 lambda values: (
                     "{" + ",".join(f'"{name}":{value}' for name, value in zip(names, values, strict=True)) + "}"
                 )
@@ -181,6 +165,24 @@ def test_a_plain_body_goes_the_short_way() -> None:
     hot = (CreateSession, CreateVaultSession, StoreDataEncryptionKey, StoreKeyEncryptionKey)
     assert all(_plain(record) is not None for record in hot)
     assert _plain(StoreKeypair) is None
+
+
+def test_records_of_more_than_required_texts_go_the_long_way() -> None:
+    class WithNumber(msgspec.Struct):
+        name: str
+        number: int
+
+    class WithDefault(msgspec.Struct):
+        name: str
+        note: str = ""
+
+    assert _plain(WithNumber) is None
+    assert _plain(WithDefault) is None
+
+
+def test_what_is_not_utf_8_is_refused_the_short_way_too() -> None:
+    body = b'{"admission_token":"\xff","username":"u","passphrase":"p"}'
+    assert refusal_of(body).refusal is Refusal.malformed_json
 
 
 def test_unknown_fields_are_ignored() -> None:

@@ -5,7 +5,9 @@ import io
 import json
 import logging
 import select
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -96,6 +98,17 @@ def test_the_access_log_has_a_line_for_each_request_written_once_a_turn() -> Non
         "request_id": "0-0",
     }
     assert len(stream.sizes) == 2
+
+
+def test_the_access_log_tells_the_time_to_the_millisecond() -> None:
+    stream = io.StringIO()
+    access_log = AccessLog(stream)
+    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    for number in range(2):
+        access_log.write("GET", "/path", 200, 0, str(number))
+        time.sleep(0.005)
+    first, second = (datetime.fromisoformat(json.loads(line)["time"]) for line in stream.getvalue().splitlines())
+    assert before <= first < second <= datetime.now(UTC)
 
 
 def test_what_the_access_log_writes_at_once_is_not_mixed_with_what_other_workers_write() -> None:

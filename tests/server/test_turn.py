@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from strongroom.server.turn import Turn
 
 
@@ -25,13 +27,23 @@ def test_a_turn_is_over_before_what_arrives_after_it_began() -> None:
 def test_a_turn_that_its_loop_did_not_end_is_ended_by_the_next() -> None:
     ended: list[None] = []
     turn = Turn(lambda: ended.append(None))
+    loop = asyncio.new_event_loop()
+    loop.call_soon(turn.begin)
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    before = turn.is_on
+    loop.close()
+    assert (before, turn.is_on, len(ended)) == (True, False, 0)
 
     async def begin() -> None:
         turn.begin()
+        assert len(ended) == 1
 
-    loop = asyncio.new_event_loop()
-    loop.run_until_complete(begin())
-    loop.close()
-    assert not turn.is_on
     asyncio.run(begin())
-    assert ended
+
+
+def test_without_a_loop_there_is_no_turn() -> None:
+    turn = Turn(lambda: None)
+    with pytest.raises(RuntimeError):
+        turn.begin()
+    assert not turn.is_on

@@ -308,7 +308,7 @@ async def test_reads_of_one_turn_see_the_same_commits_and_later_ones_the_newest(
 
     commit_elsewhere(1)
     assert await ids(store) == [1]
-    commit_elsewhere(2)  # in the same turn: it may be seen or not
+    commit_elsewhere(2)  # in the same turn: not seen before the next
     assert await ids(store) == [1]
     await asyncio.sleep(0)
     assert await ids(store) == [1, 2]

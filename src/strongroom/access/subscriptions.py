@@ -208,7 +208,7 @@ async def authenticate(tx: Transaction, key: str, now: int) -> Subscription:
 
 
 # Every request brings a key and there are few of them. What is kept follows from the text alone and decides nothing:
-# whether a key is in force is read each time.
+# whether a key is in force is read in every turn of the loop (`app/credentials.py`).
 @lru_cache(maxsize=1024)
 def key_hash(key: str) -> bytes | None:
     """What a key is found by; None for what can be no subscription key."""

@@ -69,7 +69,7 @@ class PublicKey:
         _check_spki(spki)
         body = binascii.b2a_base64(spki, newline=False).decode("ascii")
         lines = "\n".join(body[start : start + 64] for start in range(0, len(body), 64))
-        return cls(f"-----BEGIN PUBLIC KEY-----\n{lines}\n-----END PUBLIC KEY-----\n", spki)
+        return cls(f"{_BEGIN}\n{lines}\n{_END}\n", spki)
 
     @property
     def fingerprint(self) -> str:

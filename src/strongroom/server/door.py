@@ -191,7 +191,7 @@ class Door:
 
 
 def _request_ids() -> Iterator[str]:
-    """16 hexadecimal digits each. The system is asked for many at once: it takes longer to ask than to make them."""
+    """16 hexadecimal digits each. One call of the system, which costs more than making them, is enough for many."""
     while True:
         digits = os.urandom(8 * 512).hex()
         for start in range(0, len(digits), 16):

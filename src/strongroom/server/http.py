@@ -86,7 +86,7 @@ class Server(uvicorn.Server):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; `OSError` where the address is taken or not ours. Port 0 takes a free one."""
+    """A socket to listen on; `OSError` where the address is taken or not ours. Port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Only where the protocol is said does asyncio's own loop send each answer without waiting for an acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

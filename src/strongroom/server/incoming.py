@@ -1,4 +1,4 @@
-"""What a request brings: the headers we look at, the credential, the query, the body."""
+"""What a request brings: the headers, the credential, the query, the body."""
 
 import asyncio
 from urllib.parse import parse_qsl

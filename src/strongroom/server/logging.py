@@ -1,6 +1,5 @@
 """Structured logs: one JSON object a line, with nothing in it that a caller sent and no secret."""
 
-import asyncio
 import json
 import logging
 import re
@@ -10,6 +9,8 @@ import traceback
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, TextIO
+
+from strongroom.server.turn import Turn
 
 LOGGER = "strongroom"
 LINES_AT_ONCE = 12
@@ -70,13 +71,14 @@ class AccessLog:
         self._second = -1
         self._time = ""
         self._waiting: list[tuple[str, str, int, float, str]] = []
+        self._turn = Turn(self.flush)
 
     def write(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
         """`path` is the endpoint's pattern, never what was asked for: identifiers do not belong in a log."""
         self._waiting.append((method, path, status, seconds * 1000, request_id))
-        if len(self._waiting) == 1:
+        if not self._turn.is_on:
             try:
-                asyncio.get_running_loop().call_soon(self.flush)
+                self._turn.begin()
             except RuntimeError:
                 self.flush()
 

@@ -27,7 +27,7 @@ class ServerSecret:
     def __init__(self, current: bytes, previous: bytes | None = None) -> None:
         self._by_id: dict[int, bytes] = {}
         self._keys: dict[tuple[str, int], bytes] = {}
-        """Derived before; each request needs one."""
+        """By label and key id, kept: every request needs one."""
         for value in (current, previous):
             if value is None:
                 continue

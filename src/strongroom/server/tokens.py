@@ -28,7 +28,7 @@ class Prefix(Enum):
 
 
 # Two ids of 16 bytes, the secret, the checksum.
-_SESSION = re.compile(rf"{Prefix.session.value}([A-Za-z0-9_-]{{43}})\.([0-9A-Za-z]{{43}})[0-9A-Za-z]{{6}}", re.ASCII)
+_SESSION = re.compile(rf"{Prefix.session.value}([A-Za-z0-9_-]{{43}})\.([0-9A-Za-z]{{43}})[0-9A-Za-z]{{6}}")
 
 
 def mint(prefix: Prefix, entropy: bytes | None = None) -> str:

@@ -22,11 +22,12 @@ class Turn:
         return self._loop is not None and not self._loop.is_closed()
 
     def begin(self) -> None:
-        """Needs a running loop. Ends a turn that its loop did not live to end."""
+        """`RuntimeError` where no loop runs. Ends a turn that its loop did not live to end."""
+        loop = asyncio.get_running_loop()
         if self._loop is not None:
             self._over()
-        self._loop = asyncio.get_running_loop()
-        self._loop.call_soon(self._over)
+        self._loop = loop
+        loop.call_soon(self._over)
 
     def _over(self) -> None:
         self._loop = None

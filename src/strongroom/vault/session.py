@@ -75,7 +75,7 @@ _KEPT_AFTER_EXPIRY = DAY
 
 
 class Claims(NamedTuple):
-    """What a session string says, checked to have been written by this service."""
+    """What a session string says, checked to have been written by this service. In the order of `_FIELDS`."""
 
     user_id: bytes
     session_id: bytes

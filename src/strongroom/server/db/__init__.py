@@ -59,7 +59,11 @@ class Store(Protocol):
         ...
 
     async def read(self, work: Work[T]) -> T:
-        """Run reads. Each statement sees what was committed before it started; nothing can be changed."""
+        """Run reads; nothing can be changed.
+
+        Each statement sees at least what was committed before the turn of the event loop that it runs in, and every
+        write whose `write` has returned here.
+        """
         ...
 
     async def read_many(self, work: Work[T]) -> T:

@@ -31,7 +31,7 @@ from strongroom.server.door import Door, Route, routes
 from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.server.passphrases import PassphraseHasher
 from strongroom.server.secret import ServerSecret, load_or_create, parse
-from strongroom.server.settings import Settings, is_postgres
+from strongroom.server.settings import Settings
 from strongroom.server.system import SystemApi
 from strongroom.server.usage import UsageCounter
 from strongroom.server.user_metadata import UserDirectory
@@ -59,8 +59,7 @@ class Application:
         """
         self.settings = settings
         self.clock = clock or SystemClock()
-        own = [area for area in settings.areas if not is_postgres(settings.database(area))]
-        self._locks = DataLocks(settings.data, own)
+        self._locks = DataLocks(settings.data, settings.sqlite_areas)
         try:
             self._assemble(log_stream)
         except BaseException:

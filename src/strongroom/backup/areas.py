@@ -8,7 +8,7 @@ from strongroom.server.db.copying import Destination, Snapshot, Table
 from strongroom.server.db.migrate import SchemaError
 from strongroom.server.db.open import open_destination, open_snapshot, tables_made
 from strongroom.server.secret import ServerSecret, parse, read
-from strongroom.server.settings import Settings, is_postgres
+from strongroom.server.settings import Settings
 
 # Whoever refers comes before what is referred to: a vault user was admitted by a token that the key store had taken
 # before, and both, like the developers of the portal, belong to a provider that was there before them. So of two
@@ -76,7 +76,7 @@ def lock(settings: Settings) -> DataLocks:
     `InUse`, `Unavailable`.
     """
     try:
-        return DataLocks(settings.data, [area for area in settings.areas if not is_postgres(settings.database(area))])
+        return DataLocks(settings.data, settings.sqlite_areas)
     except OSError as error:
         raise Unavailable from error
 

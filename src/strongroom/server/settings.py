@@ -183,6 +183,11 @@ class Settings:
         return setting or f"sqlite:{self.data / f'{area}.sqlite'}"
 
     @property
+    def sqlite_areas(self) -> list[str]:
+        """Those of `areas` on SQLite: each is locked in the data folder, by the service and by a restore alike."""
+        return [area for area in self.areas if not is_postgres(self.database(area))]
+
+    @property
     def sender(self) -> str:
         """The address that mail comes from."""
         host = urlsplit(self.base_url).hostname or ""

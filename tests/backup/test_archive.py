@@ -15,7 +15,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from strongroom.backup.archive import MAC, Reader, Writer
-from strongroom.backup.manifest import MANIFEST, AppliedMigration, ArchiveRefused, AreaEntry, Manifest, fingerprints
+from strongroom.backup.manifest import (
+    MANIFEST,
+    AppliedMigration,
+    ArchiveRefused,
+    AreaEntry,
+    Manifest,
+    TableEntry,
+    fingerprints,
+    parse,
+)
 from strongroom.server.db import Row
 from strongroom.server.db.copying import Column, Table
 from strongroom.server.secret import ServerSecret
@@ -161,6 +170,19 @@ def test_a_file_system_without_second_names_will_do(tmp_path: Path, monkeypatch:
     test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path / "b")
 
 
+def test_where_the_archive_cannot_be_moved_to_its_name_the_name_is_free_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refused)
+    monkeypatch.setattr(Path, "replace", refused)
+    with pytest.raises(PermissionError):
+        write(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_every_changed_byte_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "a")
     whole, unnoticed = path.read_bytes(), 0
@@ -210,9 +232,27 @@ def test_other_members_are_refused(tmp_path: Path, members: dict[str, bytes | No
         read(path)
 
 
-def test_what_is_shown_of_an_unchecked_archive_holds_no_control_characters(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changes", [{"created_at": "\x1b[2J"}, {"software": "\x1b[2J"}])
+def test_what_is_shown_of_an_unchecked_archive_holds_no_control_characters(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
     with pytest.raises(ArchiveRefused):
-        Reader(write(tmp_path / "a", created_at="\x1b[2J"))
+        Reader(write(tmp_path / "a", **changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"name": "\x1b[2J"}, {"sha256": "\x1b[2J"}, {"rows": -1}, {"size": -1}],
+)
+def test_a_manifest_of_unprintable_names_and_negative_numbers_is_refused(changes: dict[str, Any]) -> None:
+    """Whoever the archive is from: the name of a table stands in what is said of it."""
+    entry = TableEntry("things", TABLE.columns, 0, 0, "0" * 64)
+    area = AreaEntry("area", "sqlite", (), (entry,))
+    manifest = Manifest(1, "0", CREATED_AT, (), (area,))
+    assert parse(msgspec.json.encode(manifest)) == manifest
+    changed = msgspec.structs.replace(area, tables=(msgspec.structs.replace(entry, **changes),))
+    with pytest.raises(ArchiveRefused, match=r"manifest\.json is not as it was written"):
+        parse(msgspec.json.encode(msgspec.structs.replace(manifest, areas=(changed,))))
 
 
 def test_a_member_of_another_size_is_not_unpacked(tmp_path: Path) -> None:

@@ -85,7 +85,11 @@ class Writer:
         except OSError:
             # File systems of sticks and shares know no second name for a file: hold the name first, then move there.
             os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            self._partial.replace(self._path)
+            try:
+                self._partial.replace(self._path)
+            except OSError:
+                self._path.unlink()  # else the next backup finds its target taken
+                raise
         else:
             self._partial.unlink()
 

@@ -13,8 +13,10 @@ MANIFEST = "manifest.json"
 _FINGERPRINT_BYTES = 16
 # The decoder's own errors, what is no UTF-8, and what is nested too deep for it.
 _NO_MANIFEST = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-# It is shown before anything is known of who wrote it.
+# They are shown before anything is known of who wrote them.
 _Time = Annotated[str, msgspec.Meta(pattern=r"^[0-9TZ:.-]{1,40}\Z")]
+_Text = Annotated[str, msgspec.Meta(pattern=r"^[ -~]{1,200}\Z")]
+_Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class ArchiveRefused(Exception):
@@ -22,18 +24,18 @@ class ArchiveRefused(Exception):
 
 
 class AppliedMigration(msgspec.Struct, frozen=True):
-    number: int
-    name: str
-    checksum: str
+    number: _Count
+    name: _Text
+    checksum: _Text
 
 
 class TableEntry(msgspec.Struct, frozen=True):
-    name: str
+    name: _Text
     columns: tuple[Column, ...]
-    rows: int
-    size: int
+    rows: _Count
+    size: _Count
     """Of the rows as they are written, in bytes: nobody unpacks more than that."""
-    sha256: str
+    sha256: _Text
     """Of the same, in hexadecimal."""
 
     @property
@@ -42,17 +44,17 @@ class TableEntry(msgspec.Struct, frozen=True):
 
 
 class AreaEntry(msgspec.Struct, frozen=True):
-    name: str
-    engine: str
+    name: _Text
+    engine: _Text
     migrations: tuple[AppliedMigration, ...]
     tables: tuple[TableEntry, ...]
 
 
 class Manifest(msgspec.Struct, frozen=True):
     format: int
-    software: str
+    software: _Text
     created_at: _Time
-    secret_fingerprints: tuple[str, ...]
+    secret_fingerprints: tuple[_Text, ...]
     """Of the server secrets that were active, the current one first."""
     areas: tuple[AreaEntry, ...]
 
@@ -63,7 +65,10 @@ def fingerprints(secret: ServerSecret) -> tuple[str, ...]:
 
 
 def parse(content: bytes) -> Manifest:
-    """`ArchiveRefused` for anything that `archive` would not write, and for another format."""
+    """`ArchiveRefused` for what cannot be read as a manifest, negative numbers, unprintable text and another format.
+
+    Fields that are not known are passed over.
+    """
     try:
         if msgspec.json.decode(content, type=dict).get("format") != FORMAT:
             raise ArchiveRefused("the archive is of a format that this version does not know")

@@ -125,13 +125,16 @@ async def _unreadable(area: str, snapshot: Snapshot) -> list[str]:
         tables = await areas.tables(area, snapshot)
     except migrate.SchemaError as error:
         return [str(error)]
+    found: list[str] = []
     for table in tables:
         try:
             async for _ in snapshot.rows(table):
                 pass
         except Unavailable as error:
-            return [f"{table.name} cannot be read: {error.__cause__}"]  # nor anything else, where a transaction failed
-    return []
+            found.append(f"{table.name} cannot be read: {error.__cause__}")
+            if snapshot.engine == "postgresql":
+                break  # a transaction that failed answers nothing more
+    return found
 
 
 async def _across(opened: dict[str, Snapshot]) -> list[str]:

@@ -91,7 +91,10 @@ class Destination(Protocol):
     """One area's database to be filled in one step: until `commit` nothing of it can be seen."""
 
     async def claim(self) -> bool:
-        """Keep other restores away until `close`; whether nobody else does. One database of a restore is enough."""
+        """Keep other restores away until `close`; False where another restore has it.
+
+        One database of a restore is enough.
+        """
         ...
 
     async def state(self) -> State: ...

@@ -179,6 +179,29 @@ async def test_the_rest_of_a_refused_body_leaves_the_connection_usable(address: 
     writer.close()
 
 
+@pytest.mark.parametrize("framing", [b"Content-Length: 35\r\n", b"Transfer-Encoding: chunked\r\n"])
+async def test_the_body_of_a_request_that_offers_another_protocol_is_no_request(
+    address: tuple[str, int], framing: bytes
+) -> None:
+    """The parser takes it for the other protocol, and whoever forwarded the request for its body."""
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(REFUSED + b"Connection: Upgrade\r\nUpgrade: h2c\r\n" + framing + b"\r\n")
+    answer = await asyncio.wait_for(reader.readuntil(b"}]}"), 5)
+    assert code(answer) == "malformed_request"
+    with contextlib.suppress(ConnectionError):
+        writer.write(HEALTH)
+        assert await asyncio.wait_for(reader.read(-1), 5) == b""
+    writer.close()
+
+
+async def test_an_offer_of_another_protocol_is_passed_over_and_ends_the_connection(address: tuple[str, int]) -> None:
+    offer = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+    answer = await exchange(address, offer + HEALTH, wait=2)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"\r\nconnection: close\r\n" in answer
+    assert answer.count(b"HTTP/1.1") == 1
+
+
 async def test_a_trailer_is_no_header(address: tuple[str, int]) -> None:
     body = b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n"
     answer = await exchange(address, REFUSED + body + b"Service-Subscription-Key: x\r\nX-Request-Id: trailer\r\n\r\n")

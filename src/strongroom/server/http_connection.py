@@ -26,6 +26,8 @@ MAX_READ_BYTES = 256 * 1024
 STALL_SECONDS = 10.0
 LEAST_TAKEN_BYTES = 10 * 1024
 
+# Behind an offer of another protocol (RFC 9110 section 7.8), which we pass over, the parser looks for no body.
+_FRAMES_BODY = (b"content-length", b"transfer-encoding")
 _NEVER = math.inf
 
 
@@ -123,6 +125,9 @@ class Connection(HttpToolsProtocol):
             self._refusal = Refusal.unavailable
             raise ValueError("too many requests at once")  # as in _refuse_head
         parser = self.parser
+        upgrades = parser.should_upgrade()
+        if upgrades and any(name in _FRAMES_BODY and value != b"0" for name, value in self.headers):
+            raise ValueError("a body that would be read as the next request")  # as in _refuse_head
         version = parser.get_http_version()
         url = httptools.parse_url(self.url)
         raw_path = url.path
@@ -153,7 +158,7 @@ class Connection(HttpToolsProtocol):
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
             expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            keep_alive=version != "1.0" and not upgrades and parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )
         self.scope[ARRIVED] = exchange.arrived  # type: ignore[typeddict-unknown-key]  # between our server and our door

@@ -3,8 +3,9 @@
 import asyncio
 import itertools
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,11 @@ class Deployment:
 
     async def restore(self, source: Path) -> Manifest:
         return await restore(self.settings, self.secret, source, unheard)
+
+    def change(self, area: str, statements: str) -> None:
+        """SQL on the SQLite file of an area."""
+        with closing(sqlite3.connect(self.folder / f"{area}.sqlite")) as connection:
+            connection.executescript(statements)
 
     async def rows(self) -> dict[str, list[Row]]:
         """Everything there is, in an order that does not depend on the engine."""

@@ -344,6 +344,19 @@ async def test_a_restore_goes_into_empty_databases_only(
     assert await used.rows() == before
 
 
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_a_log_without_its_file_is_what_is_left_of_a_database(
+    populated: Any, deployment: Callable[..., Any]
+) -> None:
+    target = deployment("sqlite")
+    target.take_secret_of(populated.deployment)
+    log = target.folder / "vault.sqlite-wal"
+    log.write_bytes(b"left")
+    with pytest.raises(RestoreRefused, match="vault database is not empty"):
+        await target.restore(populated.archive)
+    assert log.read_bytes() == b"left"
+
+
 async def test_interrupted_anywhere_it_is_refused_by_the_service_and_given_again(
     populated: Any, deployment: Callable[..., Any]
 ) -> None:

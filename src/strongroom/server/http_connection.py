@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 import secrets
 from typing import Any, ClassVar, NoReturn
 from urllib.parse import unquote
@@ -26,7 +27,10 @@ MAX_READ_BYTES = 256 * 1024
 STALL_SECONDS = 10.0
 LEAST_TAKEN_BYTES = 10 * 1024
 
-# Behind an offer of another protocol (RFC 9110 section 7.8), which we pass over, the parser looks for no body.
+# An offer of another protocol may be passed over (RFC 9110 section 7.8). The parser cannot: it would look for no body.
+# So it does not get to see the header; where that came in two pieces, a request with a body is refused.
+_OFFER = re.compile(rb"\r\n[Uu]pgrade:")
+_PASSED_OVER = b"\r\npassed-over:"
 _FRAMES_BODY = (b"content-length", b"transfer-encoding")
 _NEVER = math.inf
 
@@ -82,6 +86,9 @@ class Connection(HttpToolsProtocol):
             if self._unread_bytes > MAX_READ_BYTES:
                 self._refuse(Refusal.headers_too_large)
                 return
+        if not self._in_body and data.find(b"pgrade:") >= 0:
+            head, end, rest = data.partition(b"\r\n\r\n")
+            data = _OFFER.sub(_PASSED_OVER, head) + end + rest
         super().data_received(data)
         if self._head_by == _NEVER:
             if self._in_head:

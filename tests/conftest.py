@@ -142,17 +142,17 @@ def private_pem(name: str = "ada") -> str:
     return (KEYS / f"{name}.private.pem").read_text("ascii")
 
 
-@pytest.fixture(name="sealed")
+@pytest.fixture(name="sealed", scope="session")
 def _sealed() -> Callable[..., str]:
     return sealed
 
 
-@pytest.fixture(name="login_secret")
+@pytest.fixture(name="login_secret", scope="session")
 def _login_secret() -> Callable[..., str]:
     return login_secret
 
 
-@pytest.fixture(name="public_pem")
+@pytest.fixture(name="public_pem", scope="session")
 def _public_pem() -> Callable[..., str]:
     return public_pem
 
@@ -162,6 +162,6 @@ def _private_pem() -> Callable[..., str]:
     return private_pem
 
 
-@pytest.fixture(name="opened")
+@pytest.fixture(name="opened", scope="session")
 def _opened() -> Callable[..., str]:
     return opened

@@ -4,11 +4,12 @@ import asyncio
 import itertools
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import httpx
@@ -182,18 +183,53 @@ class Populated:
     """By path, what reads of `ada` answered."""
 
 
+Populate: TypeAlias = Callable[[Deployment, Path], Coroutine[Any, Any, Populated]]
+
+
+@pytest.fixture(scope="session")
+def populate(
+    sealed: Callable[..., str],
+    login_secret: Callable[..., str],
+    public_pem: Callable[..., str],
+    opened: Callable[..., str],
+) -> Populate:
+    """Fill a deployment: one user with everything, backed up while the service runs."""
+    return partial(_populate, sealed, login_secret, public_pem, opened)
+
+
+@pytest.fixture(scope="session")
+def populated_files(populate: Populate, tmp_path_factory: pytest.TempPathFactory) -> Populated:
+    """On SQLite, once: to be copied and not to be changed."""
+    folder = tmp_path_factory.mktemp("populated")
+    return asyncio.run(populate(Deployment(folder / "deployment", "sqlite", {}), folder / "archive.zip"))
+
+
 @pytest.fixture
 async def populated(
     engine: str,
     deployment: Callable[..., Deployment],
     tmp_path: Path,
+    populate: Populate,
+    populated_files: Populated,
+) -> Populated:
+    """A deployment of the test's own that holds what `populate` leaves, and its archive."""
+    made, archive = deployment(engine), tmp_path / "archive.zip"
+    if engine != "sqlite":
+        return await populate(made, archive)
+    shutil.copytree(populated_files.deployment.folder, made.folder)
+    shutil.copy(populated_files.archive, archive)
+    return replace(populated_files, deployment=made, archive=archive)
+
+
+async def _populate(
     sealed: Callable[..., str],
     login_secret: Callable[..., str],
     public_pem: Callable[..., str],
     opened: Callable[..., str],
+    made: Deployment,
+    archive: Path,
 ) -> Populated:
-    """One user with everything, backed up while the service runs."""
-    made, passphrase, archive = deployment(engine), login_secret(), tmp_path / "archive.zip"
+    passphrase = login_secret()
     async with made.running() as service:
         spent = await service.token()
         await service.create_user("ada", passphrase, spent)

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -62,7 +63,10 @@ async def accept_from(listener: Listener) -> AsyncIterator[MakeAcceptor]:
 
 
 def call(listener: Listener, count: int) -> list[socket.socket]:
-    return [socket.create_connection(listener.getsockname()) for _ in range(count)]
+    """Callers who all wait to be taken: a connection is made a moment before it can be."""
+    callers = [socket.create_connection(listener.getsockname()) for _ in range(count)]
+    time.sleep(0.05)
+    return callers
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -96,12 +100,11 @@ async def test_so_many_are_taken_in_a_turn(
 async def test_where_nothing_can_be_taken_it_waits_and_goes_on_with_one_a_turn(
     listener: Listener, accept_from: MakeAcceptor, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.1)
+    monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.5)
     listener.failures = [number]
     callers = call(listener, 5)
     accept_from(ALONE)
     await until(lambda: not listener.failures)
-    await asyncio.sleep(0.03)
     assert listener.accepted == 0
     assert await turns(listener, 5) == [1] * 5
     for caller in callers:
@@ -137,13 +140,13 @@ async def test_who_was_taken_has_a_protocol_when_it_is_closed_and_nobody_is_take
 async def test_closing_ends_a_pause_too(
     listener: Listener, accept_from: MakeAcceptor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.3)
     listener.failures = [errno.EMFILE]
     callers = call(listener, 1)
     opened = accept_from(ALONE)
     await until(lambda: not listener.failures)
     await opened.close()
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.4)
     assert listener.accepted == 0
     for caller in callers:
         caller.close()

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import json
 import socket
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NoReturn
@@ -282,6 +283,7 @@ async def test_connections_that_come_at_once_are_taken_at_once(
         return connection, peer
 
     waiting = [socket.create_connection(address) for _ in range(15)]  # while this turn lasts nobody takes them
+    time.sleep(0.05)  # noqa: ASYNC251  # nor now, when the last of them can be taken too
     monkeypatch.setattr(socket.socket, "accept", noted)
     try:
         while sum(map(len, turns)) < len(waiting):
@@ -297,7 +299,7 @@ async def test_connections_that_come_at_once_are_taken_at_once(
 async def test_where_none_can_be_taken_connections_wait(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int
 ) -> None:
-    monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.2)
+    monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.5)
     tries = []
     tried = asyncio.Event()
 

@@ -1,6 +1,7 @@
 """The archive: what is written is read again, and anything else is refused."""
 
 import asyncio
+import json
 import os
 import stat
 import zipfile
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from strongroom.backup.archive import MAC, Reader, Writer
 from strongroom.backup.manifest import (
+    FORMAT,
     MANIFEST,
     AppliedMigration,
     ArchiveRefused,
@@ -51,7 +53,7 @@ def write(path: Path, rows: list[Row] = ROWS, secret: ServerSecret = SECRET, **c
     try:
         entry = asyncio.run(writer.add("area", TABLE, batched(rows)))
         area = AreaEntry("area", "sqlite", (AppliedMigration(1, "area", "0" * 64),), (entry,))
-        manifest = Manifest(1, "0", CREATED_AT, fingerprints(secret), (area,))
+        manifest = Manifest(FORMAT, "0", CREATED_AT, fingerprints(secret), (area,))
         writer.finish(msgspec.structs.replace(manifest, **changes), secret)
     finally:
         writer.discard()
@@ -112,7 +114,7 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     writer = Writer(tmp_path / "a")
     (tmp_path / "a").write_text("mine")
     with pytest.raises(FileExistsError):
-        writer.finish(Manifest(1, "0", CREATED_AT, (), ()), SECRET)
+        writer.finish(Manifest(FORMAT, "0", CREATED_AT, (), ()), SECRET)
     writer.discard()
     assert [file.read_text() for file in tmp_path.iterdir()] == ["mine"]
 
@@ -141,7 +143,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
     os.dup2(full, writer._file.fileno())
     os.close(full)
     with pytest.raises(OSError, match="No space left"):
-        writer.finish(Manifest(1, "0", CREATED_AT, (), ()), SECRET)
+        writer.finish(Manifest(FORMAT, "0", CREATED_AT, (), ()), SECRET)
     writer.discard()
     assert list(tmp_path.iterdir()) == []
 
@@ -216,7 +218,7 @@ def test_every_shorter_file_is_refused(tmp_path: Path) -> None:
         {"area/other.jsonl": b""},
         {MANIFEST: None},
         {MANIFEST: b"[]"},
-        {MANIFEST: b'{"format":1}'},
+        {MANIFEST: b'{"format":2}'},
         {MANIFEST: b'{"format":1,"areas":' + b"[" * 100_000},
         {MANIFEST: b'{"format":1,"software":"\xff"}'},
         {MANIFEST: b"{" + b" " * 1024 * 1024 + b"}"},
@@ -242,13 +244,13 @@ def test_what_is_shown_of_an_unchecked_archive_holds_no_control_characters(
 
 @pytest.mark.parametrize(
     "changes",
-    [{"name": "\x1b[2J"}, {"sha256": "\x1b[2J"}, {"rows": -1}, {"size": -1}],
+    [{"name": "\x1b[2J"}, {"sha256": "\x1b[2J"}, {"rows": -1}, {"size": -1}, {"size": None}],
 )
 def test_a_manifest_of_unprintable_names_and_negative_numbers_is_refused(changes: dict[str, Any]) -> None:
     """Whoever the archive is from: the name of a table stands in what is said of it."""
-    entry = TableEntry("things", TABLE.columns, 0, 0, "0" * 64)
+    entry = TableEntry("things", TABLE.columns, 0, "0" * 64, 0)
     area = AreaEntry("area", "sqlite", (), (entry,))
-    manifest = Manifest(1, "0", CREATED_AT, (), (area,))
+    manifest = Manifest(FORMAT, "0", CREATED_AT, (), (area,))
     assert parse(msgspec.json.encode(manifest)) == manifest
     changed = msgspec.structs.replace(area, tables=(msgspec.structs.replace(entry, **changes),))
     with pytest.raises(ArchiveRefused, match=r"manifest\.json is not as it was written"):
@@ -307,7 +309,17 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 
 def test_another_format_is_told(tmp_path: Path) -> None:
     with pytest.raises(ArchiveRefused, match="of a format"):
-        read(write(tmp_path / "a", format=2))
+        read(write(tmp_path / "a", format=FORMAT + 1))
+
+
+def test_an_archive_of_the_first_format_is_read_without_its_sizes(tmp_path: Path) -> None:
+    path = write(tmp_path / "a")
+    with zipfile.ZipFile(path) as archive:
+        manifest = json.loads(archive.read(MANIFEST))
+    del manifest["areas"][0]["tables"][0]["size"]
+    content = json.dumps(manifest | {"format": 1}).encode()
+    rewrite(path, **{MANIFEST: content, MAC: SECRET.mac("backup", content).hex().encode()})
+    assert read(path) == ROWS
 
 
 def test_who_does_not_know_the_secret_cannot_write_one(tmp_path: Path) -> None:

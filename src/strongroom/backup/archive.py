@@ -63,7 +63,7 @@ class Writer:
                 file.write(lines)
                 count += len(batch)
                 size += len(lines)
-        return TableEntry(table.name, table.columns, count, size, digest.hexdigest())
+        return TableEntry(table.name, table.columns, count, digest.hexdigest(), size)
 
     def finish(self, manifest: Manifest, secret: ServerSecret) -> None:
         """Sign it, flush it and give it its name; `FileExistsError` if that was taken in the meantime."""
@@ -152,7 +152,7 @@ class Reader:
         name, digest, count = member(area, entry.name), hashlib.sha256(), 0
         try:
             with self._opened_member(name) as file:
-                if self._zip.getinfo(name).file_size != entry.size:
+                if entry.size is not None and self._zip.getinfo(name).file_size != entry.size:
                     _refuse(name)
                 batch: list[Row] = []
                 held = 0

@@ -7,12 +7,15 @@ import msgspec
 from strongroom.server.db.copying import Column, Table
 from strongroom.server.secret import ServerSecret
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 
+# Without the sizes of tables.
+_FIRST_FORMAT = 1
 _FINGERPRINT_BYTES = 16
 # The decoder's own errors, what is no UTF-8, and what is nested too deep for it.
 _NO_MANIFEST = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_CHANGED = f"{MANIFEST} is not as it was written"
 # They are shown before anything is known of who wrote them.
 _Time = Annotated[str, msgspec.Meta(pattern=r"^[0-9TZ:.-]{1,40}\Z")]
 _Text = Annotated[str, msgspec.Meta(pattern=r"^[ -~]{1,200}\Z")]
@@ -33,10 +36,10 @@ class TableEntry(msgspec.Struct, frozen=True):
     name: _Text
     columns: tuple[Column, ...]
     rows: _Count
-    size: _Count
-    """Of the rows as they are written, in bytes: nobody unpacks more than that."""
     sha256: _Text
-    """Of the same, in hexadecimal."""
+    """Of the rows as they are written, in hexadecimal."""
+    size: _Count | None = None
+    """Of the same, in bytes: nobody unpacks more than that. None in an archive of the first format."""
 
     @property
     def table(self) -> Table:
@@ -70,8 +73,11 @@ def parse(content: bytes) -> Manifest:
     Fields that are not known are passed over.
     """
     try:
-        if msgspec.json.decode(content, type=dict).get("format") != FORMAT:
+        if msgspec.json.decode(content, type=dict).get("format") not in (_FIRST_FORMAT, FORMAT):
             raise ArchiveRefused("the archive is of a format that this version does not know")
-        return msgspec.json.decode(content, type=Manifest)
+        manifest = msgspec.json.decode(content, type=Manifest)
     except _NO_MANIFEST:
-        raise ArchiveRefused(f"{MANIFEST} is not as it was written") from None
+        raise ArchiveRefused(_CHANGED) from None
+    if manifest.format == FORMAT and any(table.size is None for area in manifest.areas for table in area.tables):
+        raise ArchiveRefused(_CHANGED)
+    return manifest

@@ -31,9 +31,26 @@ def connect(path: Path, *, checkpoints: bool, read_only: bool = False) -> sqlite
     if read_only:
         connection.execute("PRAGMA query_only = ON")
     else:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _keep_a_log(connection)
         connection.execute("PRAGMA synchronous = FULL")
     return connection
+
+
+def _keep_a_log(connection: sqlite3.Connection) -> None:
+    """Bring the file into WAL mode, waiting for others who do the same for `BUSY_TIMEOUT_SECONDS`.
+
+    SQLite's own timeout does not hold here: of two that both read a new file and want to change its mode, one is told
+    at once that the file is locked, since waiting might be for ever.
+    """
+    give_up_at = time.monotonic() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
+                raise
+        time.sleep(0.005)
 
 
 def bring_up_to_date(connection: sqlite3.Connection, known: list[migrate.Migration]) -> None:

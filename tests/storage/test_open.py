@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from strongroom.server.db.open import open_store, read_status
+from strongroom.server.db.open import open_destination, open_snapshot, open_store, read_status
 from strongroom.server.db.postgres import PostgresStore
 from strongroom.server.db.sqlite import SqliteStore
 from strongroom.server.settings import SettingsError, load
@@ -62,6 +62,25 @@ def test_without_the_driver_the_extra_is_named(tmp_path: Path, items: Path, monk
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(SettingsError, match=r"strongroom\[server,postgres\]"):
         open_store("postgresql://localhost/db", "vault", items)
+
+
+@pytest.mark.parametrize(("version", "taken"), [(130_023, False), (140_000, True)])
+async def test_a_client_library_without_pipelines_is_refused_at_once(
+    version: int, taken: bool, items: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psycopg.pq.version", lambda: version)
+    url = "postgresql:///strongroom"
+    if taken:
+        assert isinstance(open_store(url, "vault", items), PostgresStore)
+        return
+    with pytest.raises(SettingsError, match="libpq, has to be of version 14 or newer"):
+        open_store(url, "vault", items)
+    with pytest.raises(SettingsError, match="libpq"):
+        open_destination(url, "vault")
+    with pytest.raises(SettingsError, match="libpq"):
+        await open_snapshot(url, "vault")
+    with pytest.raises(SettingsError, match="libpq"):
+        await read_status(url, "vault", items)
 
 
 def test_settings_do_not_show_a_url() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from strongroom.server.db import Row, Transaction, Unavailable, postgres
+from strongroom.server.db import Row, Transaction, Unavailable, postgres, postgres_connection
+from strongroom.server.db.migrate import SchemaError
 from strongroom.server.db.pool import Pool
 from strongroom.server.db.postgres import PostgresStore
-from strongroom.server.db.postgres_connection import Target
+from strongroom.server.db.postgres_connection import SYSTEM_CERTIFICATES, Target
 from strongroom.server.db.postgres_session import Session
 from strongroom.server.settings import SettingsError
 from strongroom.testing.postgres_server import PostgresServer
@@ -378,6 +380,45 @@ def test_nothing_shows_the_password(items: Path) -> None:
         ("postgresql:///strongroom", (None, None)),
     ],
 )
-def test_over_a_network_the_server_has_to_prove_who_it_is(url: str, expected: tuple[Any, Any]) -> None:
+def test_over_a_network_the_server_has_to_prove_who_it_is(
+    url: str, expected: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psycopg.pq.version", lambda: SYSTEM_CERTIFICATES)
     parameters = Target(url, "vault")._parameters
     assert (parameters.get("sslmode"), parameters.get("sslrootcert")) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "refused"),
+    [
+        ("", True),
+        ("?sslrootcert=system&sslmode=verify-full", True),
+        ("?sslrootcert=/ca.pem", False),
+        ("?sslmode=require", False),
+    ],
+)
+def test_a_libpq_that_does_not_know_the_systems_certificates_asks_for_a_file(
+    query: str, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psycopg.pq.version", lambda: SYSTEM_CERTIFICATES - 1)
+    Target("postgresql://127.0.0.1/strongroom", "vault")
+    with pytest.raises(SettingsError, match="sslrootcert") if refused else nullcontext():
+        Target(f"postgresql://db.example/strongroom{query}", "vault")
+
+
+async def test_a_server_that_is_too_old_is_refused_in_one_sentence(
+    database: "Database", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_connection, "OLDEST_VERSION", 990_000)
+    with pytest.raises(SchemaError, match="PostgreSQL 14 or newer is needed"):
+        await database.open()
+
+
+async def test_a_database_that_is_not_in_utf_8_is_refused_in_one_sentence(
+    postgres_server: PostgresServer, items: Path
+) -> None:
+    async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
+        await connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    store = PostgresStore(postgres_server.url("latin"), "vault", items)
+    with pytest.raises(SchemaError, match="has to be in UTF-8"):
+        await store.open()

@@ -10,7 +10,7 @@ import pytest
 from strongroom.server.db import Transaction
 from strongroom.server.db import postgres_session as sessions
 from strongroom.server.db.postgres import PostgresStore
-from strongroom.server.db.postgres_connection import Target
+from strongroom.server.db.postgres_connection import Connection, Target
 from strongroom.server.db.postgres_session import Session
 from strongroom.testing.postgres_server import PostgresServer
 
@@ -151,6 +151,24 @@ async def test_what_nobody_waits_for_any_more_is_stopped_on_the_server(
     assert not other.idle
     await other.close()
     assert await becomes(session, WORKING, 0)
+
+
+async def test_closing_does_not_wait_long_for_a_server_that_stops_nothing(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def endless(connection: Connection, **options: float) -> None:
+        await asyncio.sleep(60 + options["timeout"])
+
+    monkeypatch.setattr(Connection, "cancel_safe", endless)
+    monkeypatch.setattr(sessions, "CANCEL_SECONDS", 0.1)
+    session = await Session.open(Target(postgres_server.url(), "vault"))
+    asking = asyncio.ensure_future(ask(session, "SELECT pg_sleep(1)"))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    async with asyncio.timeout(5):
+        await session.close()
+    assert session.closed
 
 
 @pytest.mark.parametrize(("kind", "trips"), [("put", 1), ("hold", 2), ("run", 2)])

@@ -8,6 +8,8 @@ from strongroom.server.db import Store, Unavailable, migrate
 from strongroom.server.db.copying import Destination, Snapshot, Table
 from strongroom.server.settings import SettingsError, is_postgres
 
+OLDEST_LIBPQ = 140_000
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -109,8 +111,10 @@ def _applied_to_file(path: Path) -> dict[int, str]:
 
 
 def need_driver() -> None:
-    """`SettingsError` where PostgreSQL's driver is not installed."""
+    """`SettingsError` where PostgreSQL's driver is not installed, or where its client library cannot pipeline."""
     try:
-        import psycopg  # noqa: F401  # only asked whether it is there
+        from psycopg import pq
     except ImportError:
         raise SettingsError("for PostgreSQL install strongroom[server,postgres]") from None
+    if pq.version() < OLDEST_LIBPQ:
+        raise SettingsError("PostgreSQL's client library, libpq, has to be of version 14 or newer")

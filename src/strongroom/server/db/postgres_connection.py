@@ -15,6 +15,8 @@ from strongroom.server.db.migrate import SchemaError
 from strongroom.server.settings import SettingsError, is_loopback
 
 OLDEST_VERSION = 140_000
+SYSTEM_CERTIFICATES = 160_000
+"""The first libpq that finds the system's certificates by itself."""
 CONNECT_SECONDS = 3
 STATEMENT_MILLISECONDS = 8_000
 LOCK_MILLISECONDS = 5_000
@@ -114,6 +116,12 @@ class Target:
             if given.get("sslmode") is not None:
                 del self._parameters["sslrootcert"]
         self._parameters.update(given, client_encoding="UTF8")  # whatever URL or environment say: we send nothing else
+        # To an older one it is the name of a file.
+        if self._parameters.get("sslrootcert") == "system" and pq.version() < SYSTEM_CERTIFICATES:
+            raise SettingsError(
+                f"{area}_database has to name a file of certificates as sslrootcert: "
+                "those of the system are known to libpq 16 or newer"
+            )
 
     async def connect(self) -> Connection:
         """A new session. psycopg's errors; `SchemaError` for a server that is too old or not in UTF-8."""

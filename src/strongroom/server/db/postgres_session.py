@@ -166,8 +166,10 @@ class Session:
         try:
             if busy:
                 # Or the server goes on working for nobody, and keeps its locks meanwhile.
-                with contextlib.suppress(psycopg.Error):
-                    await self._connection.cancel_safe(timeout=CANCEL_SECONDS)
+                # The driver's own timeout has no effect with a libpq older than 17.
+                with contextlib.suppress(psycopg.Error, TimeoutError):
+                    async with asyncio.timeout(CANCEL_SECONDS):
+                        await self._connection.cancel_safe(timeout=CANCEL_SECONDS)
         finally:
             await self._connection.close()
 

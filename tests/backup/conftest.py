@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import httpx
+import psycopg
 import pytest
 
 from strongroom.access.sandbox import SandboxKeys
@@ -118,6 +119,15 @@ class Deployment:
         """SQL on the SQLite file of an area."""
         with closing(sqlite3.connect(self.folder / f"{area}.sqlite")) as connection:
             connection.executescript(statements)
+
+    async def execute(self, area: str, *statements: str) -> None:
+        """SQL on the database of an area, on either engine."""
+        if self.engine == "sqlite":
+            self.change(area, ";".join(statements))
+            return
+        async with await psycopg.AsyncConnection.connect(self.settings.database(area), autocommit=True) as connection:
+            for statement in statements:
+                await connection.execute(statement.encode())
 
     async def rows(self) -> dict[str, list[Row]]:
         """Everything there is, in an order that does not depend on the engine."""

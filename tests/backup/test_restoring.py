@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -488,23 +487,11 @@ async def _refused_or_untouched(target: Any, step: tuple[str, str, int]) -> None
             pass
 
 
-async def _execute(deployment: Any, area: str, *statements: str) -> None:
-    url = deployment.settings.database(area)
-    if url.startswith("sqlite:"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:"))) as database:
-            database.executescript(";".join(statements))
-        return
-    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
-        for statement in statements:
-            await connection.execute(statement.encode())
-
-
 async def test_what_somebody_put_beside_our_tables_is_in_nobodys_way(
     populated: Any, deployment: Callable[..., Any], tmp_path: Path
 ) -> None:
     source, target = populated.deployment, deployment(populated.deployment.engine)
-    await _execute(
-        source,
+    await source.execute(
         "keystore",
         'CREATE TABLE "of others" (at TIMESTAMP, amount REAL)',
         "ALTER TABLE users ADD COLUMN note TEXT",
@@ -532,7 +519,7 @@ async def test_an_archive_of_an_older_schema_is_brought_up_to_date(
         "INSERT INTO provider_names VALUES ('old', zeroblob(16))",
     )
     subscription = "INSERT INTO subscriptions VALUES (zeroblob(16), zeroblob(16), 'old', 'active', 7, 8, NULL)"
-    await _execute(source, "access", *made, subscription)
+    await source.execute("access", *made, subscription)
     await source.back_up(tmp_path / "older")
     target.take_secret_of(source)
     await target.restore(tmp_path / "older")

@@ -140,6 +140,19 @@ async def test_what_no_backup_could_hold_is_found_and_none_is_made(
     assert not (tmp_path / "unsound").exists()
 
 
+async def test_a_schema_that_was_changed_is_named_and_the_rows_are_asked_all_the_same(populated: Any) -> None:
+    await populated.deployment.execute(
+        "keystore", "DROP INDEX sessions_by_end", "DROP INDEX users_of_provider", "DELETE FROM usernames"
+    )
+    await populated.deployment.execute("vault", "DROP INDEX classification_nodes_name")
+    assert await findings(populated.deployment) == [
+        "vault: classification_nodes lacks the index classification_nodes_name",
+        "keystore: sessions lacks the index sessions_by_end",
+        "keystore: users lacks the index users_of_provider",
+        "keystore: not true of 2: every user has the look-up of its username",
+    ]
+
+
 @pytest.mark.parametrize("engine", ["sqlite"])
 async def test_an_archive_is_verified_with_and_without_its_secret(populated: Any) -> None:
     verified = await verify_archive(populated.archive, populated.deployment.secret, unheard)

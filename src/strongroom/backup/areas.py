@@ -3,10 +3,10 @@
 from importlib.resources import files
 
 from strongroom.server.data_locks import DataLocks
-from strongroom.server.db import Unavailable, migrate
+from strongroom.server.db import Unavailable, migrate, structure
 from strongroom.server.db.copying import Destination, Snapshot, Table
 from strongroom.server.db.migrate import SchemaError
-from strongroom.server.db.open import open_destination, open_snapshot, tables_made
+from strongroom.server.db.open import open_destination, open_snapshot, structure_made, tables_made
 from strongroom.server.secret import ServerSecret, parse, read
 from strongroom.server.settings import Settings
 
@@ -44,6 +44,11 @@ async def tables(area: str, snapshot: Snapshot) -> list[Table]:
     if missing:
         raise SchemaError(f"tables of {area}, or columns of them, are missing: {', '.join(missing)}")
     return made
+
+
+async def differences(area: str, snapshot: Snapshot) -> list[str]:
+    """What of the schema that the migrations made is gone or was changed."""
+    return structure.differences(structure_made(known(area)), await snapshot.structure())
 
 
 async def snapshots(settings: Settings) -> dict[str, Snapshot]:

@@ -109,7 +109,7 @@ async def _sentences(area: str, snapshot: Snapshot) -> list[str]:
     damage = await snapshot.damage() or await _unreadable(area, snapshot)
     if damage:
         return damage  # what damaged files say is not worth asking
-    found: list[str] = []
+    found = await areas.differences(area, snapshot)
     for sentence, query in invariants.OF_AREA[area].items():
         try:
             ((breaches,),) = await snapshot.all(query)

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from strongroom.server.db import Row, Value
 from strongroom.server.db.migrate import Migration
+from strongroom.server.db.structure import Structure
 
 Kind: TypeAlias = Literal["text", "integer", "bytes"]
 
@@ -70,6 +71,10 @@ class Snapshot(Protocol):
 
     async def tables(self) -> list[Table]:
         """Every table but the history of migrations, by name, with those of its columns that are of our kinds."""
+        ...
+
+    async def structure(self) -> dict[str, Structure]:
+        """What every table is made of, by name, the history of migrations included."""
         ...
 
     def rows(self, table: Table) -> AsyncIterator[list[Row]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from strongroom.server.db import Store, Unavailable, migrate
 from strongroom.server.db.copying import Destination, Snapshot, Table
+from strongroom.server.db.structure import Structure
 from strongroom.server.settings import SettingsError, is_postgres
 
 OLDEST_LIBPQ = 140_000
@@ -69,6 +70,13 @@ def tables_made(migrations: list[migrate.Migration]) -> list[Table]:
     from strongroom.server.db.sqlite_tables import tables_made
 
     return tables_made(migrations)
+
+
+def structure_made(migrations: list[migrate.Migration]) -> dict[str, Structure]:
+    """What those tables are made of."""
+    from strongroom.server.db.sqlite_tables import structure_made
+
+    return structure_made(migrations)
 
 
 async def read_status(database: str, area: str, migrations: Traversable) -> Status:

@@ -16,7 +16,6 @@ from strongroom.server.db.copying import (
     MARKED,
     UNMARK,
     WHICH_AREAS,
-    Column,
     Kind,
     NotThere,
     Stage,
@@ -27,7 +26,8 @@ from strongroom.server.db.migrate import Migration
 from strongroom.server.db.postgres import failure
 from strongroom.server.db.postgres_connection import Connection, Target
 from strongroom.server.db.postgres_migrate import bring_up_to_date, take_lock, try_session_lock
-from strongroom.server.db.statements import numbered
+from strongroom.server.db.postgres_tables import TABLES, run, structure_of, tables_of
+from strongroom.server.db.structure import Structure
 
 _WITHOUT_HURRY = (
     "SET LOCAL statement_timeout = 0",
@@ -36,12 +36,6 @@ _WITHOUT_HURRY = (
 )
 _BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_LOADING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = :schema ORDER BY tablename"
-_COLUMNS = """
-SELECT column_name, data_type FROM information_schema.columns
-WHERE table_schema = :schema AND table_name = :name ORDER BY ordinal_position
-"""
-_KINDS: dict[str, Kind] = {"text": "text", "bigint": "integer", "bytea": "bytes"}
 _TYPES: dict[Kind, str] = {"text": "text", "integer": "int8", "bytes": "bytea"}
 
 
@@ -64,7 +58,7 @@ class PostgresSnapshot:
                 await connection.execute(_BEGIN_SNAPSHOT)
                 for statement in _WITHOUT_HURRY:
                     await connection.execute(statement)
-                names = await snapshot.all(_TABLES, schema=target.schema)
+                names = await snapshot.all(TABLES, schema=target.schema)
             except BaseException:
                 await connection.close()
                 raise
@@ -77,7 +71,12 @@ class PostgresSnapshot:
         return [(number, name, checksum) for number, name, checksum in await self.all(HISTORY)]
 
     async def tables(self) -> list[Table]:
-        return await _tables(self._connection, self._schema)
+        with _translated():
+            return await tables_of(self._connection, self._schema)
+
+    async def structure(self) -> dict[str, Structure]:
+        with _translated():
+            return await structure_of(self._connection, self._schema)
 
     async def rows(self, table: Table) -> AsyncIterator[list[Row]]:
         statement = composed.SQL("COPY {} ({}) TO STDOUT (FORMAT BINARY)").format(*_identifiers(table))
@@ -95,7 +94,7 @@ class PostgresSnapshot:
 
     async def all(self, sql: str, **values: Value) -> list[Row]:
         with _translated():
-            return await (await _run(self._connection, sql, **values)).fetchall()
+            return await (await run(self._connection, sql, **values)).fetchall()
 
     async def damage(self) -> list[str]:
         return []  # there is no check of the files for a client to ask for
@@ -118,11 +117,11 @@ class PostgresDestination:
     async def state(self) -> State:
         with _translated():
             connection = await self._connected()
-            names = await (await _run(connection, _TABLES, schema=self._target.schema)).fetchall()
+            names = await (await run(connection, TABLES, schema=self._target.schema)).fetchall()
             if not names:
                 return State(Stage.empty)
             if (HISTORY_TABLE,) in names:
-                marked = await (await _run(connection, MARKED, number=migrate.RESTORING)).fetchone()
+                marked = await (await run(connection, MARKED, number=migrate.RESTORING)).fetchone()
                 if marked is not None:
                     return State(Stage(marked[0]), marked[1])
             return State(Stage.used)
@@ -139,12 +138,13 @@ class PostgresDestination:
                 raise Unavailable  # filled since it was looked at
             if stage is not Stage.empty:
                 # Not the schema, which somebody may have made for a role that may make none.
-                for (name,) in await (await _run(connection, _TABLES, schema=self._target.schema)).fetchall():
+                for (name,) in await (await run(connection, TABLES, schema=self._target.schema)).fetchall():
                     await connection.execute(composed.SQL("DROP TABLE {}").format(composed.Identifier(name)))
             await bring_up_to_date(connection, self._target.schema, known[:number])
 
     async def tables(self) -> list[Table]:
-        return await _tables(self._open, self._target.schema)
+        with _translated():
+            return await tables_of(self._open, self._target.schema)
 
     async def load(self, table: Table, batches: Iterable[list[Row]]) -> int:
         name, columns = _identifiers(table)
@@ -166,12 +166,12 @@ class PostgresDestination:
 
     async def run(self, sql: str, **values: Value) -> int:
         with _translated():
-            return (await _run(self._open, sql, **values)).rowcount
+            return (await run(self._open, sql, **values)).rowcount
 
     async def commit(self, archive: str, now: int) -> None:
         mark = Migration(migrate.RESTORING, Stage.loading.value, "").record(now) | {"checksum": archive}
         with _translated():
-            await _run(self._open, migrate.RECORD, **mark)
+            await run(self._open, migrate.RECORD, **mark)
             # Without statistics the planner guesses, until autovacuum comes round or for ever where that is off.
             for table in await self.tables():
                 await self._open.execute(composed.SQL("ANALYZE {}").format(composed.Identifier(table.name)))
@@ -202,25 +202,8 @@ class PostgresDestination:
         with _translated():
             connection = await self._connected()
             await connection.execute(_BEGIN_LOADING)
-            await _run(connection, sql, **values)
+            await run(connection, sql, **values)
             await connection.execute("COMMIT")
-
-
-async def _tables(connection: Connection, schema: str) -> list[Table]:
-    with _translated():
-        names = [name for (name,) in await (await _run(connection, _TABLES, schema=schema)).fetchall()]
-        found = []
-        for name in names:
-            if name != HISTORY_TABLE:
-                columns = await (await _run(connection, _COLUMNS, schema=schema, name=name)).fetchall()
-                ours = (Column(column, _KINDS[kind]) for column, kind in columns if kind in _KINDS)
-                found.append(Table(name, tuple(ours)))
-        return found
-
-
-async def _run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
-    text, names = numbered(sql)
-    return await connection.execute(text, [values[name] for name in names], binary=True)
 
 
 def _identifiers(table: Table) -> tuple[composed.Identifier, composed.Composed]:

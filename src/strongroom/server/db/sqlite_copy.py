@@ -25,7 +25,8 @@ from strongroom.server.db.copying import (
 )
 from strongroom.server.db.migrate import Migration
 from strongroom.server.db.sqlite_file import bring_up_to_date, connect
-from strongroom.server.db.sqlite_tables import delete, insert, select, tables_of
+from strongroom.server.db.sqlite_tables import delete, insert, select, structure_of, tables_of
+from strongroom.server.db.structure import Structure
 
 # PostgreSQL's, for queries that ask the same of both.
 _FUNCTIONS = (
@@ -60,6 +61,10 @@ class SqliteSnapshot:
     async def tables(self) -> list[Table]:
         with _translated():
             return tables_of(self._connection)
+
+    async def structure(self) -> dict[str, Structure]:
+        with _translated():
+            return structure_of(self._connection)
 
     async def rows(self, table: Table) -> AsyncIterator[list[Row]]:
         with _translated():

@@ -1,5 +1,6 @@
 """`serve` as a real process: what it prints, how it ends, and what it refuses."""
 
+import os
 import shlex
 import signal
 import socket
@@ -15,7 +16,7 @@ import pytest
 
 from strongroom.cli.output import ExitCode
 from strongroom.cli.serve import curl, exports
-from strongroom.server.settings import meanings
+from strongroom.server.settings import AREAS, meanings
 from strongroom.testing import Service
 
 KEYS = ("subscription_key", "secondary_subscription_key", "inactive_subscription_key", "provider_api_key")
@@ -113,6 +114,25 @@ def test_a_wrong_setting_is_one_line(
     assert code == ExitCode.usage
     assert says in line
     assert "5ecre7" not in line
+
+
+@pytest.mark.parametrize("sandbox", [(), ("--sandbox",)])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_database_that_is_not_there_is_told_last(workers: str, sandbox: tuple[str, ...], tmp_path: Path) -> None:
+    url = f"postgresql:///strongroom?host={tmp_path}"
+    databases = {f"STRONGROOM_{area.upper()}_DATABASE": url for area in (*AREAS, "access")}
+    arguments = ["--data", str(tmp_path / "data"), "--port", "0", "--workers", workers, *sandbox]
+    done = subprocess.run(
+        [sys.executable, "-m", "strongroom.cli", "serve", *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | databases,
+        timeout=30,
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last == "strongroom: the database cannot be used: OperationalError (no such file or directory)"
+    assert done.returncode == ExitCode.unavailable
+    assert "Traceback" not in done.stderr
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

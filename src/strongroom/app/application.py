@@ -59,6 +59,8 @@ class Application:
         """
         self.settings = settings
         self.clock = clock or SystemClock()
+        self.start_error: Exception | None = None
+        """What a server that runs this as an application was told only the kind of."""
         self._locks = DataLocks(settings.data, settings.sqlite_areas)
         try:
             self._assemble(log_stream)
@@ -232,7 +234,8 @@ class Application:
         await receive()
         try:
             await self.start()
-        except Exception:
+        except Exception as error:
+            self.start_error = error
             _logger.exception("start failed")
             await send({"type": "lifespan.startup.failed", "message": ""})
             return

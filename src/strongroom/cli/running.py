@@ -83,10 +83,22 @@ async def _serve(settings: Settings, sandbox: bool, announce: Announce, listener
         ) from None
     except OSError as error:
         raise _cannot_listen(settings, error) from None
+    except SystemExit:
+        # The server's own way to end when the application did not start.
+        if application.start_error is None:
+            raise
     finally:
         await application.close()
     if not server.started:
-        raise Failed("the service did not start; the log above says why")
+        raise _did_not_start(application.start_error) from None
+
+
+def _did_not_start(error: Exception | None) -> Failed:
+    """In the operator's words where they help; the log shows no exception's text."""
+    from strongroom.cli.failures import as_failed
+
+    told = None if error is None else as_failed(error)
+    return told or Failed("the service did not start; the log above says why")
 
 
 def _listening(announce: Announce, base_url: str, keys: dict[str, str]) -> None:

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn, TypeAlias
@@ -110,6 +111,8 @@ class Supervisor:
             code = end.code if isinstance(end.code, int) else ExitCode.done
         except KeyboardInterrupt:  # what the server repeats after a graceful end
             code = ExitCode.done
+        except Exception as error:  # noqa: BLE001  # the process ends here: nobody else would say it
+            code = _told(error)
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -129,6 +132,18 @@ class Supervisor:
         self._started.clear()
         for end in self._life:
             os.close(end)
+
+
+def _told(error: Exception) -> int:
+    """Say what ended a worker, as the command line does for its own process; the exit code."""
+    from strongroom.cli.failures import as_failed
+
+    failed = as_failed(error)
+    if failed is None:
+        traceback.print_exc()
+        return ExitCode.failed
+    failed.show()
+    return failed.exit_code
 
 
 def _send(pid: int, number: signal.Signals) -> None:

@@ -27,7 +27,6 @@ _INITDB = (
     "--locale=C",
     "--auth=trust",
     "--no-sync",
-    "--no-instructions",
     f"--username={SUPERUSER}",
 )
 _BUILTIN_LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
+from psycopg import pq
 
 from strongroom.server.db import Row, Transaction, Unavailable, postgres, postgres_connection
 from strongroom.server.db.migrate import SchemaError
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.anyio
 
 INSERT = "INSERT INTO items (id) VALUES (:id)"
 COUNT = "SELECT count(*) FROM items"
+BYTEA = 17
 END_MYSELF = "SELECT pg_terminate_backend(pg_backend_pid())"
 
 
@@ -363,7 +365,7 @@ def test_a_url_that_cannot_be_used_is_refused_without_being_repeated(url: str) -
 
 
 def test_nothing_shows_the_password(items: Path) -> None:
-    store = PostgresStore(f"postgresql://user:{SECRET}@host/db", "vault", items)
+    store = PostgresStore(f"postgresql://user:{SECRET}@host/db?sslrootcert=/ca.pem", "vault", items)
     assert SECRET not in repr(store) + repr(store._target) + repr(vars(store))
 
 
@@ -422,3 +424,10 @@ async def test_a_database_that_is_not_in_utf_8_is_refused_in_one_sentence(
     store = PostgresStore(postgres_server.url("latin"), "vault", items)
     with pytest.raises(SchemaError, match="has to be in UTF-8"):
         await store.open()
+
+
+def test_without_the_compiled_driver_bytes_are_no_views_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psycopg.pq.__impl__", "python")
+    loader = postgres_connection._adapters().get_loader(BYTEA, pq.Format.BINARY)
+    assert loader is not None
+    assert type(loader(BYTEA).load(memoryview(b"x"))) is bytes

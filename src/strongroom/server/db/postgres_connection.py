@@ -7,10 +7,11 @@ import socket
 from typing import Any
 
 import psycopg
-from psycopg import adapt, conninfo, pq, rows
+from psycopg import adapt, conninfo, pq
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
 from psycopg.types.string import StrBinaryDumper
 
+from strongroom.server.db import Row
 from strongroom.server.db.migrate import SchemaError
 from strongroom.server.settings import SettingsError, is_loopback
 
@@ -58,6 +59,15 @@ class _Whole(NumericBinaryLoader):
         return int(super().load(data))
 
 
+class _Bytes(adapt.Loader):
+    """Bytes, and not a view of them."""
+
+    format = pq.Format.BINARY
+
+    def load(self, data: Any) -> bytes:
+        return bytes(data)
+
+
 def _adapters() -> adapt.AdaptersMap:
     adapters = adapt.AdaptersMap(psycopg.adapters)
     # One type for each kind of value whatever its size, so that a statement is prepared once.
@@ -66,13 +76,16 @@ def _adapters() -> adapt.AdaptersMap:
     adapters.register_dumper(str, StrBinaryDumper)
     adapters.register_loader("bool", _Truth)
     adapters.register_loader("numeric", _Whole)
+    if pq.__impl__ == "python":
+        # Without the compiled driver rows of a COPY hold views, which nothing that takes values knows.
+        adapters.register_loader("bytea", _Bytes)
     return adapters
 
 
 ADAPTERS = _adapters()
 
 
-class Connection(psycopg.AsyncConnection[rows.TupleRow]):
+class Connection(psycopg.AsyncConnection[Row]):
     """A session that reads unless it is told otherwise, and remembers whether the server warned of something."""
 
     warned: bool = False

@@ -5,7 +5,7 @@ import time
 
 import psycopg
 
-from strongroom.server.db import Value, migrate
+from strongroom.server.db import Row, Value, migrate
 from strongroom.server.db.postgres_connection import Connection
 from strongroom.server.db.statements import numbered
 
@@ -61,11 +61,11 @@ async def applied(connection: Connection, schema: str) -> dict[int, str]:
     return dict(await cursor.fetchall())
 
 
-async def _one(connection: Connection, sql: str, **values: Value) -> psycopg.rows.TupleRow | None:
+async def _one(connection: Connection, sql: str, **values: Value) -> Row | None:
     return await (await _run(connection, sql, **values)).fetchone()
 
 
-async def _run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[psycopg.rows.TupleRow]:
+async def _run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
     text, names = numbered(sql)
     return await connection.execute(text, [values[name] for name in names], binary=True)
 

@@ -22,6 +22,7 @@ from strongroom.backup import areas
 from strongroom.backup.making import back_up
 from strongroom.backup.manifest import Manifest
 from strongroom.backup.restoring import restore
+from strongroom.backup.verifying import verify_databases
 from strongroom.server.db import Row, Transaction
 from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import Settings, load
@@ -128,6 +129,17 @@ class Deployment:
         async with await psycopg.AsyncConnection.connect(self.settings.database(area), autocommit=True) as connection:
             for statement in statements:
                 await connection.execute(statement.encode())
+
+    async def found_after(self, changes: dict[str, str]) -> list[str]:
+        """What verify says after changes of SQLite files, by area, that are taken back."""
+        files = {area: self.folder / f"{area}.sqlite" for area in changes}
+        whole = {area: file.read_bytes() for area, file in files.items()}
+        for area, statements in changes.items():
+            self.change(area, statements)
+        found = await verify_databases(self.settings, unheard, self.secret)
+        for area, file in files.items():
+            file.write_bytes(whole[area])
+        return found
 
     async def rows(self) -> dict[str, list[Row]]:
         """Everything there is, in an order that does not depend on the engine."""

@@ -47,6 +47,15 @@ SELECT count(*) FROM (SELECT u.calls FROM usage_spans u JOIN usage_refusals r ON
 AND r.subscription_id = u.subscription_id AND r.width = u.width AND r.starts_at = u.starts_at AND r.slot = u.slot
 GROUP BY u.provider_id, u.subscription_id, u.width, u.starts_at, u.slot, u.calls
 HAVING sum(r.calls) > u.calls) AS exceeded""",
+    # Where there is one: each is forgotten in its own time, the shorter ones first.
+    "an hour of usage holds the calls of its minutes, a day those of its hours": """
+SELECT count(*) FROM (SELECT w.calls FROM (SELECT provider_id, subscription_id, slot, starts_at, calls,
+        CASE width WHEN 60000 THEN 3600000 ELSE 86400000 END AS wider
+    FROM usage_spans WHERE width IN (60000, 3600000)) AS n
+JOIN usage_spans w ON w.provider_id = n.provider_id AND w.subscription_id = n.subscription_id AND w.slot = n.slot
+AND w.width = n.wider AND w.starts_at = n.starts_at - n.starts_at % n.wider
+GROUP BY w.provider_id, w.subscription_id, w.width, w.starts_at, w.slot, w.calls
+HAVING sum(n.calls) > w.calls) AS exceeded""",
     "hashes of keys have 32 bytes, identifiers 16": """
 SELECT (SELECT count(*) FROM subscription_keys WHERE length(key_hash) <> 32)
      + (SELECT count(*) FROM provider_api_keys WHERE length(key_hash) <> 32 OR length(id) <> 16)
@@ -131,7 +140,8 @@ SELECT count(*) FROM sessions WHERE first_used_at >= expires_at""",
 SELECT count(*) FROM admission_tokens WHERE (used_at IS NULL) <> (used_by IS NULL)""",
     "a token that is given to a key store user again is an admission token of that user": """
 SELECT count(*) FROM external_admission_tokens e LEFT JOIN admission_tokens t ON t.token_hash = e.token_hash
-AND t.provider_id = e.provider_id AND t.keystore_user_id = e.keystore_user_id WHERE t.token_hash IS NULL""",
+AND t.provider_id = e.provider_id AND t.keystore_user_id = e.keystore_user_id
+AND t.admission_token_id = e.admission_token_id AND t.expires_at = e.expires_at WHERE t.token_hash IS NULL""",
     "a used admission token admitted a user of its provider": """
 SELECT count(*) FROM admission_tokens t LEFT JOIN users u ON u.user_id = t.used_by AND u.provider_id = t.provider_id
 WHERE t.used_by IS NOT NULL AND u.user_id IS NULL""",

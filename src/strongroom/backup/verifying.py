@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from strongroom.backup import areas, invariants, loading
+from strongroom.backup import areas, invariants, loading, recomputing
 from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
 from strongroom.backup.manifest import ArchiveRefused, AreaEntry, Manifest
@@ -46,7 +46,7 @@ async def verify_archive(source: Path, secret: ServerSecret | None, progress: Pr
         # First of all: what an archive was changed to is neither loaded nor told as a finding.
         reader.check_rows()
         with TemporaryDirectory(prefix="strongroom-verify-") as folder:
-            found = await _verify_rows(reader, Path(folder), progress)
+            found = await _verify_rows(reader, secret if authentic else None, Path(folder), progress)
         return Verified(reader.manifest, authentic, found)
     except OSError as error:
         raise Unavailable from error
@@ -54,7 +54,7 @@ async def verify_archive(source: Path, secret: ServerSecret | None, progress: Pr
         reader.close()
 
 
-async def _verify_rows(reader: Reader, folder: Path, progress: Progress) -> list[str]:
+async def _verify_rows(reader: Reader, secret: ServerSecret | None, folder: Path, progress: Progress) -> list[str]:
     opened: dict[str, Snapshot] = {}
     broken: list[str] = []
     try:
@@ -65,7 +65,9 @@ async def _verify_rows(reader: Reader, folder: Path, progress: Progress) -> list
                 if not isinstance(error.__cause__, sqlite3.IntegrityError):
                     raise
                 broken.append(f"{entry.name}: rows break a constraint of their table")
-        found = broken + [finding for area, snapshot in opened.items() for finding in await _in_area(area, snapshot)]
+        found = broken
+        for area, snapshot in opened.items():
+            found += await _in_area(area, snapshot, secret)
         return found or await _across(opened)
     finally:
         await areas.close(opened)
@@ -83,41 +85,47 @@ async def _loaded(reader: Reader, entry: AreaEntry, folder: Path, progress: Prog
     return await open_snapshot(database, entry.name)
 
 
-async def verify_databases(settings: Settings, progress: Progress) -> list[str]:
+async def verify_databases(settings: Settings, progress: Progress, secret: ServerSecret | None = None) -> list[str]:
     """What is wrong, one sentence each, without values; nothing where all is well. The service may run meanwhile.
 
+    Without the server secret what was made with it is not made again.
     `NotThere`, `SchemaError`, `Unavailable`.
     """
     opened = await areas.snapshots(settings)
     try:
         found: list[str] = []
         for area, snapshot in opened.items():
-            found += await _in_area(area, snapshot)
+            found += await _in_area(area, snapshot, secret)
             progress(area, "", 0)
         return found or await _across(opened)
     finally:
         await areas.close(opened)
 
 
-async def _in_area(area: str, snapshot: Snapshot) -> list[str]:
-    return [f"{area}: {sentence}" for sentence in await _sentences(area, snapshot)]
+async def _in_area(area: str, snapshot: Snapshot, secret: ServerSecret | None) -> list[str]:
+    return [f"{area}: {sentence}" for sentence in await _sentences(area, snapshot, secret)]
 
 
-async def _sentences(area: str, snapshot: Snapshot) -> list[str]:
+async def _sentences(area: str, snapshot: Snapshot, secret: ServerSecret | None) -> list[str]:
     if migrate.pending(areas.known(area), {number: checksum for number, _, checksum in await snapshot.history()}):
         return ["the schema is not up to date: start the service once, then verify again"]
     damage = await snapshot.damage() or await _unreadable(area, snapshot)
     if damage:
         return damage  # what damaged files say is not worth asking
     found = await areas.differences(area, snapshot)
-    for sentence, query in invariants.OF_AREA[area].items():
-        try:
+    try:
+        for sentence, query in invariants.OF_AREA[area].items():
             ((breaches,),) = await snapshot.all(query)
-        except Unavailable as error:
-            return [*found, f"it cannot be read: {error.__cause__}"]
-        if breaches:
-            found.append(f"not true of {breaches}: {sentence}")
+            found += _told(breaches, sentence)
+        for sentence, recomputed in recomputing.of_area(area, secret).items():
+            found += _told(await recomputing.disagreements(snapshot, recomputed), sentence)
+    except Unavailable as error:
+        found.append(f"it cannot be read: {error.__cause__}")
     return found
+
+
+def _told(breaches: int, sentence: str) -> list[str]:
+    return [f"not true of {breaches}: {sentence}"] if breaches else []
 
 
 async def _unreadable(area: str, snapshot: Snapshot) -> list[str]:

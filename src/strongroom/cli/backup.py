@@ -94,8 +94,9 @@ def verify(source: Path | None, data: str | None, areas: str | None, quiet: bool
     """Check the archive SOURCE without restoring it or, without SOURCE, the databases of the settings.
 
     Of an archive: is every row there and as it was written. Of databases, also while the service runs: are the files
-    sound. Of both: do the rows of all tables belong together. For that the rows of an archive are loaded into the
-    folder for temporary files (TMPDIR), which needs room for them. Exit code 1 where something is wrong.
+    sound, and is the schema what the migrations made. Of both: do the rows of all tables belong together, and is what
+    follows from other columns so. For that the rows of an archive are loaded into the folder for temporary files
+    (TMPDIR), which needs room for them. Exit code 1 where something is wrong.
     """
     settings = load(os.environ, {"data": data, "areas": areas})
     if source is not None:
@@ -103,7 +104,8 @@ def verify(source: Path | None, data: str | None, areas: str | None, quiet: bool
         return
     from strongroom.backup.verifying import verify_databases
 
-    found = asyncio.run(verify_databases(settings, _progress(quiet)))
+    secret = server_secret(settings)
+    found = asyncio.run(verify_databases(settings, _progress(quiet), secret))
     if as_json:
         print_json({"sound": not found, "findings": found})
     _tell(found, "the databases are not sound")

@@ -82,13 +82,13 @@ async def store(
 
     Identical content is stored once; a tag that another keypair carries is refused and nothing is stored.
     """
-    digest = _digest(given)
+    content_digest = digest(given)
     row_id = new_row_id(now)
     created = await tx.run(
         INSERT,
         user_id=user_id,
         id=row_id,
-        digest=digest,
+        digest=content_digest,
         fingerprint=fingerprint,
         public_key=given.public_key,
         encrypted_serialized_key=given.encrypted_serialized_key,
@@ -96,7 +96,7 @@ async def store(
         now=now,
     )
     if not created:
-        row = await tx.one(BY_DIGEST, user_id=user_id, digest=digest)
+        row = await tx.one(BY_DIGEST, user_id=user_id, digest=content_digest)
         assert row is not None
         return _record(row, await tx.all(TAGS_OF, user_id=user_id, keypair_id=row[0])), False
     identifiers = []
@@ -148,6 +148,11 @@ async def vault_fingerprint(tx: Transaction, user_id: bytes) -> str | None:
     return None if row is None else row[0]
 
 
+def digest(given: StoreKeypair) -> bytes:
+    """By which identical content is known, tags and their order included."""
+    return hashlib.sha256(msgspec.json.encode(given, order="deterministic")).digest()
+
+
 async def _read(tx: Transaction, user_id: bytes, row_id: bytes | None) -> Keypair:
     row = None if row_id is None else await tx.one(BY_ID, user_id=user_id, id=row_id)
     if row is None:
@@ -166,10 +171,6 @@ def _record(row: Row, tags: list[Row]) -> Keypair:
             for tag_id, identifier, keypair_id in tags
         ],
     )
-
-
-def _digest(given: StoreKeypair) -> bytes:
-    return hashlib.sha256(msgspec.json.encode(given, order="deterministic")).digest()
 
 
 def _packed(metadata: dict[str, Any]) -> bytes:

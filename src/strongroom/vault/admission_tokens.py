@@ -10,6 +10,7 @@ from strongroom.crypto.encoding import decode_unpadded
 from strongroom.server import ids, tokens
 from strongroom.server.clock import DAY
 from strongroom.server.db import Row, Transaction, Value
+from strongroom.server.secret import ServerSecret
 from strongroom.vault.area import Vault
 from strongroom.wire.keystore import AdmissionToken
 from strongroom.wire.refusal import Refusal, Refused
@@ -114,7 +115,7 @@ async def issue_external(vault: Vault, provider_id: bytes, keystore_user_id: byt
         if value is not None:
             return value
         token_id = ids.new_hidden_id()
-        value = _external_value(vault, token_id, vault.secret.current_id)
+        value = external_value(vault.secret, token_id, vault.secret.current_id)
         assert value is not None
         replaced_hash = row[1] if row is not None else b""
         fields: dict[str, Value] = {
@@ -184,6 +185,17 @@ def invalid(refusal: Refusal) -> Refused:
     return Refused(refusal, pointer="/user/admission_token")
 
 
+def external_value(secret: ServerSecret, token_id: bytes, secret_key_id: int) -> str | None:
+    """Made again from the row's id whenever it is asked for, so that only its hash needs to be stored.
+
+    None where no secret is there that made it.
+    """
+    key = secret.key(_LABEL, secret_key_id)
+    if key is None:
+        return None
+    return tokens.mint(tokens.Prefix.admission_token, hmac.digest(key, token_id, hashlib.sha256))
+
+
 async def prune(tx: Transaction, now: int) -> int:
     """Forget tokens that expired more than thirty days ago, at most 500 of each kind; how many."""
     expired_by = now - _KEPT_AFTER_EXPIRY
@@ -204,12 +216,4 @@ def _live_value(vault: Vault, row: Row | None, now: int) -> str | None:
     if row is None:
         return None
     token_id, _, secret_key_id, expires_at = row
-    return _external_value(vault, token_id, secret_key_id) if now < expires_at else None
-
-
-def _external_value(vault: Vault, token_id: bytes, secret_key_id: int) -> str | None:
-    """Made again from the row's id whenever it is asked for, so that only its hash needs to be stored."""
-    key = vault.secret.key(_LABEL, secret_key_id)
-    if key is None:
-        return None
-    return tokens.mint(tokens.Prefix.admission_token, hmac.digest(key, token_id, hashlib.sha256))
+    return external_value(vault.secret, token_id, secret_key_id) if now < expires_at else None

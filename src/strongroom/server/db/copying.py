@@ -85,6 +85,10 @@ class Snapshot(Protocol):
         """A query on the snapshot."""
         ...
 
+    def stream(self, sql: str) -> AsyncIterator[list[Row]]:
+        """A query whose answer may be long: in batches, as `rows`."""
+        ...
+
     async def damage(self) -> list[str]:
         """What the engine finds wrong with its own files; holds no values."""
         ...

@@ -96,6 +96,13 @@ class PostgresSnapshot:
         with _translated():
             return await (await run(self._connection, sql, **values)).fetchall()
 
+    async def stream(self, sql: str) -> AsyncIterator[list[Row]]:
+        with _translated():
+            async with psycopg.AsyncRawServerCursor(self._connection, "stream") as cursor:
+                await cursor.execute(sql, binary=True)
+                while batch := await cursor.fetchmany(BATCH):
+                    yield batch
+
     async def damage(self) -> list[str]:
         return []  # there is no check of the files for a client to ask for
 

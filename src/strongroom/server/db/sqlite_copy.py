@@ -66,15 +66,18 @@ class SqliteSnapshot:
         with _translated():
             return structure_of(self._connection)
 
-    async def rows(self, table: Table) -> AsyncIterator[list[Row]]:
-        with _translated():
-            cursor = self._connection.execute(select(table))
-            while batch := cursor.fetchmany(BATCH):
-                yield batch
+    def rows(self, table: Table) -> AsyncIterator[list[Row]]:
+        return self.stream(select(table))
 
     async def all(self, sql: str, **values: Value) -> list[Row]:
         with _translated():
             return self._connection.execute(sql, values).fetchall()
+
+    async def stream(self, sql: str) -> AsyncIterator[list[Row]]:
+        with _translated():
+            cursor = self._connection.execute(sql)
+            while batch := cursor.fetchmany(BATCH):
+                yield batch
 
     async def damage(self) -> list[str]:
         try:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qs
 
 import psycopg
 import pytest
@@ -21,7 +22,8 @@ from strongroom.backup.restoring import RestoreRefused
 from strongroom.backup.verifying import verify_databases
 from strongroom.server.data_locks import InUse
 from strongroom.server.db.migrate import SchemaError
-from strongroom.server.db.open import open_snapshot
+from strongroom.server.db.open import open_destination, open_snapshot
+from strongroom.server.db.postgres_connection import Target
 from strongroom.server.db.sqlite_file import bring_up_to_date, connect
 from strongroom.server.settings import load
 from strongroom.testing.postgres_server import PostgresServer
@@ -424,6 +426,64 @@ async def test_nothing_is_restored_under_a_service_whose_files_were_deleted(
             await target.restore(populated.archive)
         assert list(target.folder.glob("*.sqlite*")) == []
     await target.restore(populated.archive)
+
+
+async def _drop(target: Any) -> None:
+    for area in areas.ORDER:
+        schema = parse_qs(target.settings.database(area))["options"][0].partition("=")[2]
+        await target.execute(area, f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+
+
+@pytest.mark.parametrize("engine", ["postgresql"])
+async def test_nothing_is_restored_under_a_service_whose_schemas_were_dropped(
+    populated: Any, deployment: Callable[..., Any]
+) -> None:
+    """Also under one that nobody calls, and of one area alone; nobody else's schemas are in the way."""
+    target, other = deployment("postgresql"), deployment("postgresql")
+    target.take_secret_of(populated.deployment)
+    async with other.running():
+        async with target.running():
+            await _drop(target)
+            with pytest.raises(RestoreRefused, match="a service, or a command beside it, is at work on the access"):
+                await target.restore(populated.archive)
+        await _drop(target)
+        vault = await Target(target.settings.database("vault"), "vault").connect(working=True)
+        with pytest.raises(RestoreRefused, match="at work on the vault database"):
+            await target.restore(populated.archive)
+        await vault.close()
+        await target.restore(populated.archive)
+    async with target.running() as service:
+        await service.log_in("ada", populated.passphrase)
+
+
+@pytest.mark.parametrize("engine", ["postgresql"])
+async def test_no_service_starts_or_connects_during_a_restore(populated: Any, deployment: Callable[..., Any]) -> None:
+    target = deployment("postgresql")
+    target.take_secret_of(populated.deployment)
+    tried: list[str] = []
+
+    def meanwhile(area: str, table: str, rows: int) -> None:
+        if not tried:
+            tried.append(area)
+            with (
+                ThreadPoolExecutor(1) as other,
+                pytest.raises(SchemaError, match="a restore into this database is going on"),
+            ):
+                other.submit(asyncio.run, target.running().__aenter__()).result()
+
+    await restoring.restore(target.settings, target.secret, populated.archive, meanwhile)
+    assert tried == ["access"]
+    async with target.running() as service:
+        destination = open_destination(target.settings.database("keystore"), "keystore")
+        store = service.application.keystore.store
+        await store._pool.renew(SimpleNamespace(generation=store._pool._generation))
+        assert await destination.shut_out()
+        answer = await service.call(
+            "POST", "/keystore/session", {"username": "ada", "passphrase": populated.passphrase}
+        )
+        assert (answer.status_code, "Retry-After" in answer.headers) == (503, True)
+        await destination.close()
+        await service.log_in("ada", populated.passphrase)
 
 
 async def test_a_database_that_has_gone_since_is_not_taken_for_restored(

@@ -192,6 +192,7 @@ async def test_statements_prepared_before_a_change_of_the_schema_work_after_it(
 
 
 async def test_a_pool_without_a_free_connection_gives_up_after_a_while(store: PostgresStore) -> None:
+    await pool_of(store).close()
     store._pool = Pool(partial(Session.open, store._target), size=2, wait=0.1)
     release = asyncio.Event()
 
@@ -221,6 +222,7 @@ async def test_no_more_connections_are_opened_than_were_asked_for(database: "Dat
 
 
 async def test_an_answer_that_does_not_come_is_given_up(store: PostgresStore) -> None:
+    await pool_of(store).close()
     store._pool = Pool(partial(Session.open, store._target), use=0.1)
     before = time.monotonic()
     for attempt in (store.read, store.write):

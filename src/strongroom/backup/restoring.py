@@ -49,6 +49,7 @@ async def _fill(reader: Reader, settings: Settings, opened: dict[str, Destinatio
         raise RestoreRefused("another restore into these databases is going on: wait for its end")
     locks = areas.lock(settings)
     try:
+        await _shut_services_out(opened)
         if not finished:
             entries = {entry.name: entry for entry in reader.manifest.areas}
             for area, destination in opened.items():
@@ -62,6 +63,15 @@ async def _fill(reader: Reader, settings: Settings, opened: dict[str, Destinatio
             progress(area, "", 0)
     finally:
         locks.release()
+
+
+async def _shut_services_out(opened: dict[str, Destination]) -> None:
+    # One whose schemas were dropped would go on with what it remembers of them, and nobody would have logged out.
+    for area, destination in opened.items():
+        if not await destination.shut_out():
+            raise RestoreRefused(
+                f"a service, or a command beside it, is at work on the {area} database: stop it, then restore again"
+            )
 
 
 async def _load(reader: Reader, entry: AreaEntry, destination: Destination, progress: Progress) -> None:

@@ -106,6 +106,13 @@ class Destination(Protocol):
         """
         ...
 
+    async def shut_out(self) -> bool:
+        """Keep services away until `close`; False where one is at work.
+
+        True on SQLite, where a service holds locks of the data folder instead.
+        """
+        ...
+
     async def state(self) -> State: ...
 
     async def begin(self, known: list[Migration], number: int) -> None:

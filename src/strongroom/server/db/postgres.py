@@ -51,6 +51,7 @@ _PHRASES = (
     "starting up",
     "shutting down",
     "server closed the connection",
+    "a restore into this database",
 )
 
 
@@ -159,15 +160,18 @@ class PostgresStore:
             if self._closed:
                 raise Unavailable
             if self._pool is None:
+                opened = Pool(partial(Session.open, self._target), self._connections)
                 try:
-                    connection = await self._target.connect()
+                    connection = await self._target.connect(working=True)
                     try:
                         await bring_up_to_date(connection, self._target.schema, migrate.load(self._migrations))
+                        # One from the start, for a restore knows a service that nobody calls by its connections.
+                        await opened.give(await opened.take())
+                        self._pool = opened
                     finally:
                         await connection.close()
                 except (psycopg.Error, OSError) as error:
                     raise Unavailable from failure(error)
-                self._pool = Pool(partial(Session.open, self._target), self._connections)
             return self._pool
 
     async def _twice(self, attempt: Callable[[Session, Work[T]], Awaitable[T]], work: Work[T]) -> T:
@@ -185,7 +189,7 @@ class PostgresStore:
         sessions = self._pool or await self._opened()
         try:
             session = await sessions.take()
-        except (psycopg.Error, OSError) as error:
+        except (psycopg.Error, OSError, migrate.SchemaError) as error:
             raise Unavailable from failure(error)
         session.committing = False
         try:

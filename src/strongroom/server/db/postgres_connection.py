@@ -1,5 +1,6 @@
 """Connections to PostgreSQL: from a URL to a session that is safe to write through, with the values SQLite gives."""
 
+import hashlib
 import logging
 import os
 import re
@@ -22,6 +23,7 @@ CONNECT_SECONDS = 3
 STATEMENT_MILLISECONDS = 8_000
 LOCK_MILLISECONDS = 5_000
 PREPARED_STATEMENTS = 1_000
+RESTORE_GOES_ON = "a restore into this database is going on: start when it has ended"
 
 # A commit that does not wait for the disk would be acknowledged and could be lost. What waits for more is left alone.
 # Reading is the default, so that only a write transaction that says so can change anything.
@@ -35,6 +37,9 @@ SELECT set_config('search_path', $1, false),
        set_config('lock_timeout', $3, false),
        set_config('idle_in_transaction_session_timeout', $2, false)
 """
+# How a restore knows that somebody works on the schema. Bound to the session: it goes with the connection, also where a
+# process is killed, and other roles are shut out by it though they may not see whose session it is.
+_HOLD_OFF_RESTORES = "SELECT pg_try_advisory_lock_shared($1)"
 _SEARCH_PATH = re.compile(r"(?:-c\s*|--)search_path=([a-z_][a-z0-9_]{0,62})(?=\s|$)")
 
 # The driver's own warnings repeat what the server said, and the server repeats values.
@@ -136,8 +141,11 @@ class Target:
                 "those of the system are known to libpq 16 or newer"
             )
 
-    async def connect(self) -> Connection:
-        """A new session. psycopg's errors; `SchemaError` for a server that is too old or not in UTF-8."""
+    async def connect(self, *, working: bool = False) -> Connection:
+        """A new session; no restore goes into this schema while one is open that was opened for `working`.
+
+        psycopg's errors; `SchemaError` for a server that is too old or not in UTF-8, and during a restore.
+        """
         connection = await Connection.connect(
             **self._parameters,
             autocommit=True,
@@ -154,10 +162,19 @@ class Target:
                 raise SchemaError("the database has to be in UTF-8: CREATE DATABASE ... ENCODING 'UTF8'")
             timeouts = (str(STATEMENT_MILLISECONDS), str(LOCK_MILLISECONDS))
             await connection.execute(_PREPARE_SESSION, (self.schema, *timeouts))
+            if working:
+                held = await connection.execute(_HOLD_OFF_RESTORES, (lock_key("work", self.schema),), binary=True)
+                if await held.fetchone() != (True,):
+                    raise SchemaError(RESTORE_GOES_ON)
         except BaseException:
             await connection.close()
             raise
         return connection
+
+
+def lock_key(purpose: str, schema: str) -> int:
+    """The number of an advisory lock: they belong to the whole database, so the schema keeps the areas apart."""
+    return int.from_bytes(hashlib.sha256(f"strongroom {purpose} {schema}".encode()).digest()[:8], "big", signed=True)
 
 
 def _remember(connection: Connection) -> Any:

@@ -25,7 +25,7 @@ from strongroom.server.db.copying import (
 from strongroom.server.db.migrate import Migration
 from strongroom.server.db.postgres import failure
 from strongroom.server.db.postgres_connection import Connection, Target
-from strongroom.server.db.postgres_migrate import bring_up_to_date, take_lock, try_session_lock
+from strongroom.server.db.postgres_migrate import bring_up_to_date, shut_out, take_lock, try_session_lock
 from strongroom.server.db.postgres_tables import TABLES, run, structure_of, tables_of
 from strongroom.server.db.structure import Structure
 
@@ -120,6 +120,10 @@ class PostgresDestination:
     async def claim(self) -> bool:
         with _translated():
             return await try_session_lock(await self._connected(), self._target.schema)
+
+    async def shut_out(self) -> bool:
+        with _translated():
+            return await shut_out(await self._connected(), self._target.schema)
 
     async def state(self) -> State:
         with _translated():

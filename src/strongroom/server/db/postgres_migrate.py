@@ -1,18 +1,19 @@
 """The schema of an area on PostgreSQL: made and brought up to date by whichever process comes first."""
 
-import hashlib
+import asyncio
 import time
 
 import psycopg
 
 from strongroom.server.db import Row, Value, migrate
-from strongroom.server.db.postgres_connection import Connection
+from strongroom.server.db.postgres_connection import Connection, lock_key
 from strongroom.server.db.statements import numbered
 
 _HAS_SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname = :schema"
 _HAS_HISTORY = "SELECT 1 FROM pg_tables WHERE schemaname = :schema AND tablename = 'schema_migrations'"
 _TAKE_LOCK = "SELECT pg_advisory_xact_lock(:key)"
 _TRY_SESSION_LOCK = "SELECT pg_try_advisory_lock(:key)"
+_LOOKS, _PAUSE_SECONDS = 10, 0.1
 # A migration may have a large table to go through.
 _WITHOUT_HURRY = (
     "SET LOCAL statement_timeout = 0",
@@ -45,12 +46,25 @@ async def bring_up_to_date(connection: Connection, schema: str, known: list[migr
 
 async def take_lock(connection: Connection, schema: str) -> None:
     """Until the transaction ends nobody else makes or changes this schema."""
-    await _one(connection, _TAKE_LOCK, key=_lock_key("migrations", schema))
+    await _one(connection, _TAKE_LOCK, key=lock_key("migrations", schema))
 
 
 async def try_session_lock(connection: Connection, schema: str) -> bool:
     """Whether nobody else restores into this schema; until the connection is closed nobody else can begin to."""
-    return await _one(connection, _TRY_SESSION_LOCK, key=_lock_key("restore", schema)) == (True,)
+    return await _one(connection, _TRY_SESSION_LOCK, key=lock_key("restore", schema)) == (True,)
+
+
+async def shut_out(connection: Connection, schema: str) -> bool:
+    """Whether nobody works on this schema; until the connection is closed nobody else can begin to.
+
+    Looked at again and again for a while, because a server takes a moment to notice that a process has ended. Waiting
+    for the lock would keep a service that goes on from opening connections meanwhile.
+    """
+    for _ in range(_LOOKS):
+        if await _one(connection, _TRY_SESSION_LOCK, key=lock_key("work", schema)) == (True,):
+            return True
+        await asyncio.sleep(_PAUSE_SECONDS)
+    return False
 
 
 async def applied(connection: Connection, schema: str) -> dict[int, str]:
@@ -68,8 +82,3 @@ async def _one(connection: Connection, sql: str, **values: Value) -> Row | None:
 async def _run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
     text, names = numbered(sql)
     return await connection.execute(text, [values[name] for name in names], binary=True)
-
-
-def _lock_key(purpose: str, schema: str) -> int:
-    # Advisory locks are numbers and belong to the whole database: the schema's name keeps the areas apart.
-    return int.from_bytes(hashlib.sha256(f"strongroom {purpose} {schema}".encode()).digest()[:8], "big", signed=True)

@@ -85,8 +85,8 @@ class Session:
 
     @classmethod
     async def open(cls, target: Target) -> "Session":
-        """As `Target.connect`."""
-        return cls(await target.connect())
+        """As `Target.connect` for working."""
+        return cls(await target.connect(working=True))
 
     @property
     def closed(self) -> bool:

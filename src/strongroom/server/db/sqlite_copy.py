@@ -111,6 +111,9 @@ class SqliteDestination:
                 return False
         return True
 
+    async def shut_out(self) -> bool:
+        return True
+
     async def state(self) -> State:
         with _translated():
             if not self._path.exists():

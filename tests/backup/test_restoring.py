@@ -25,6 +25,7 @@ from strongroom.server.db.migrate import SchemaError
 from strongroom.server.db.open import open_destination, open_snapshot
 from strongroom.server.db.postgres_connection import Target
 from strongroom.server.db.sqlite_file import bring_up_to_date, connect
+from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import load
 from strongroom.testing.postgres_server import PostgresServer
 from strongroom.testing.service import Service
@@ -315,7 +316,9 @@ async def test_a_restore_needs_the_matching_secret(engine: str, populated: Any, 
 
 async def test_a_secret_that_is_being_replaced_still_matches(populated: Any, deployment: Callable[..., Any]) -> None:
     old = (populated.deployment.folder / "secret").read_text().strip()
-    new = "0b" * 32
+    # One in 256 has the key id of the old one, and beside it would be refused.
+    ids = {text: ServerSecret(bytes.fromhex(text)).current_id for text in (old, "0b" * 32, "0c" * 32)}
+    new = next(text for text, key_id in ids.items() if key_id != ids[old])
     rotating = deployment(populated.deployment.engine, secret=new, previous_secret=old)
     await rotating.restore(populated.archive)
     archive = populated.archive.with_name("rotating")

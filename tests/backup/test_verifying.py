@@ -3,13 +3,14 @@
 import asyncio
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from strongroom.backup import verifying
 from strongroom.backup.manifest import ArchiveRefused
 from strongroom.backup.verifying import verify_archive, verify_databases
 from strongroom.server.db import Unavailable
@@ -61,6 +62,38 @@ async def test_areas_that_do_not_belong_together_are_found(
     assert "vault: 1 of its users belong to key store users that are not there" in found
 
 
+class Streamed:
+    """A snapshot that has one answer, in batches of two rows."""
+
+    def __init__(self, numbers: str) -> None:
+        self.rows = [(bytes([int(number)]), b"p") for number in numbers]
+
+    async def stream(self, sql: str) -> AsyncGenerator[list[tuple[bytes, bytes]], None]:
+        for start in range(0, len(self.rows), 2):
+            yield self.rows[start : start + 2]
+
+
+@pytest.mark.parametrize(
+    ("named", "there", "missing"),
+    [
+        ("", "", 0),
+        ("", "12", 0),
+        ("12", "", 2),
+        ("123", "123", 0),
+        ("2468", "123456789", 0),
+        ("13579", "2468", 5),
+        ("12345", "234", 2),
+        ("159", "12345", 1),
+    ],
+)
+async def test_users_of_one_database_are_looked_up_in_the_other_wherever_they_stand(
+    named: str, there: str, missing: int
+) -> None:
+    vault: Any = Streamed(named)
+    keystore: Any = Streamed(there)
+    assert await verifying._missing_keystore_users(vault, keystore) == missing
+
+
 @pytest.mark.parametrize("engine", ["sqlite"])
 async def test_a_damaged_file_is_found(populated: Any) -> None:
     path = populated.deployment.folder / "vault.sqlite"
@@ -83,6 +116,18 @@ async def test_a_snapshot_holds_nobody_up_and_does_not_move(populated: Any, logi
             assert seen == [("ada",), ("bea",)]
         finally:
             await snapshot.close()
+
+
+async def test_a_long_answer_comes_in_batches(populated: Any) -> None:
+    query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1201) SELECT i, 'x' FROM n"
+    snapshot = await open_snapshot(populated.deployment.settings.database("vault"), "vault")
+    try:
+        batches = [batch async for batch in snapshot.stream(query)]
+        assert [len(batch) for batch in batches] == [500, 500, 201]
+        assert [row for batch in batches for row in batch] == [(number, "x") for number in range(1, 1202)]
+        assert [batch async for batch in snapshot.stream("SELECT user_id FROM users WHERE public_key = ''")] == []
+    finally:
+        await snapshot.close()
 
 
 async def test_a_database_that_is_not_there_is_told_and_not_made(engine: str, deployment: Callable[..., Any]) -> None:

@@ -222,11 +222,11 @@ PROVIDERS_NAMED = {
     "vault": "SELECT provider_id FROM users UNION SELECT provider_id FROM admission_tokens",
 }
 PROVIDER = "SELECT 1 FROM providers WHERE id = :id"
+# In one order on either side and either engine: that of bytes.
 KEYSTORE_USERS_NAMED = """
-SELECT keystore_user_id, provider_id FROM keystore_users WHERE (keystore_user_id, provider_id) > (:after, :of)
-ORDER BY keystore_user_id, provider_id LIMIT :limit
+SELECT keystore_user_id, provider_id FROM keystore_users ORDER BY keystore_user_id, provider_id
 """
-KEYSTORE_USER = "SELECT 1 FROM users WHERE id = :id AND provider_id = :provider_id"
+KEYSTORE_USERS = "SELECT id, provider_id FROM users ORDER BY id, provider_id"
 # Beside subscriptions, keys stand there by their hash.
 SUBSCRIPTIONS_NAMED = "SELECT DISTINCT subject_id FROM told WHERE length(subject_id) = 16"
 SUBSCRIPTIONS = "SELECT id FROM subscriptions"

@@ -1,6 +1,8 @@
 """Verify: is an archive whole, is a live database sound, without changing either."""
 
 import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,13 +11,11 @@ from strongroom.backup import areas, invariants, loading, recomputing
 from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
 from strongroom.backup.manifest import ArchiveRefused, AreaEntry, Manifest
-from strongroom.server.db import Unavailable, migrate
+from strongroom.server.db import Row, Unavailable, migrate
 from strongroom.server.db.copying import Snapshot
 from strongroom.server.db.open import open_destination, open_snapshot
 from strongroom.server.secret import ServerSecret
 from strongroom.server.settings import Settings
-
-_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +166,22 @@ async def _across(opened: dict[str, Snapshot]) -> list[str]:
 
 
 async def _missing_keystore_users(vault: Snapshot, keystore: Snapshot) -> int:
-    missing, after, of = 0, b"", b""
-    while batch := await vault.all(invariants.KEYSTORE_USERS_NAMED, after=after, of=of, limit=_BATCH):
-        for user_id, provider_id in batch:
-            missing += not await keystore.all(invariants.KEYSTORE_USER, id=user_id, provider_id=provider_id)
-        after, of = batch[-1]
+    # Two databases and maybe two servers: both are read once in one order, side by side.
+    missing = 0
+    async with (
+        aclosing(_each(keystore, invariants.KEYSTORE_USERS)) as users,
+        aclosing(_each(vault, invariants.KEYSTORE_USERS_NAMED)) as all_named,
+    ):
+        user = await anext(users, None)
+        async for named in all_named:
+            while user is not None and user < named:
+                user = await anext(users, None)
+            missing += user != named
     return missing
+
+
+async def _each(snapshot: Snapshot, query: str) -> AsyncGenerator[Row, None]:
+    async with aclosing(snapshot.stream(query)) as batches:
+        async for batch in batches:
+            for row in batch:
+                yield row

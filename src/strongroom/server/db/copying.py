@@ -3,7 +3,7 @@
 Both speak of tables, columns and rows in the seam's three kinds of value, so that what one engine gives another takes.
 """
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, Protocol, TypeAlias
@@ -85,7 +85,7 @@ class Snapshot(Protocol):
         """A query on the snapshot."""
         ...
 
-    def stream(self, sql: str) -> AsyncIterator[list[Row]]:
+    def stream(self, sql: str) -> AsyncGenerator[list[Row], None]:
         """A query whose answer may be long: in batches, as `rows`."""
         ...
 

@@ -1,6 +1,6 @@
 """PostgreSQL schemas in and out: one repeatable-read snapshot by COPY, and one transaction that fills a schema."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
@@ -96,7 +96,7 @@ class PostgresSnapshot:
         with _translated():
             return await (await run(self._connection, sql, **values)).fetchall()
 
-    async def stream(self, sql: str) -> AsyncIterator[list[Row]]:
+    async def stream(self, sql: str) -> AsyncGenerator[list[Row], None]:
         with _translated():
             async with psycopg.AsyncRawServerCursor(self._connection, "stream") as cursor:
                 await cursor.execute(sql, binary=True)

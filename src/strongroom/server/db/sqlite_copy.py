@@ -5,7 +5,7 @@ import fcntl
 import hashlib
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -73,7 +73,7 @@ class SqliteSnapshot:
         with _translated():
             return self._connection.execute(sql, values).fetchall()
 
-    async def stream(self, sql: str) -> AsyncIterator[list[Row]]:
+    async def stream(self, sql: str) -> AsyncGenerator[list[Row], None]:
         with _translated():
             cursor = self._connection.execute(sql)
             while batch := cursor.fetchmany(BATCH):

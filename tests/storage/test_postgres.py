@@ -14,9 +14,11 @@ from psycopg import pq
 
 from strongroom.server.db import Row, Transaction, Unavailable, postgres, postgres_connection
 from strongroom.server.db.migrate import SchemaError
+from strongroom.server.db.open import open_snapshot
 from strongroom.server.db.pool import Pool
 from strongroom.server.db.postgres import PostgresStore
 from strongroom.server.db.postgres_connection import SYSTEM_CERTIFICATES, Target
+from strongroom.server.db.postgres_copy import PostgresDestination
 from strongroom.server.db.postgres_session import Session
 from strongroom.server.settings import SettingsError
 from strongroom.testing.postgres_server import PostgresServer
@@ -219,6 +221,30 @@ async def test_no_more_connections_are_opened_than_were_asked_for(database: "Dat
         *(store.write(lambda tx: tx.one("SELECT pg_backend_pid(), pg_sleep(0.02)")) for _ in range(12))
     )
     assert len({row[0] for row in pids if row is not None}) == 2
+
+
+async def test_a_store_that_nobody_has_used_holds_a_restore_off(store: PostgresStore, database: "Database") -> None:
+    restore = PostgresDestination(database.setting, "area")
+    assert not await restore.shut_out()
+    await store.close()
+    assert await restore.shut_out()
+    other = database.store()
+    with pytest.raises(SchemaError, match="a restore into this database is going on"):
+        await other.open()
+    elsewhere = PostgresDestination(database.setting + "_more", "area")
+    assert await elsewhere.shut_out()
+    await elsewhere.close()
+    await restore.close()
+    await other.open()
+
+
+async def test_who_looks_on_holds_no_restore_off(store: PostgresStore, database: "Database") -> None:
+    await store.close()
+    snapshot = await open_snapshot(database.setting, "area")
+    restore = PostgresDestination(database.setting, "area")
+    assert await restore.shut_out()
+    await snapshot.close()
+    await restore.close()
 
 
 async def test_an_answer_that_does_not_come_is_given_up(store: PostgresStore) -> None:

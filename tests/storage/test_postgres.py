@@ -444,6 +444,43 @@ async def test_a_server_that_is_too_old_is_refused_in_one_sentence(
         await database.open()
 
 
+@pytest.mark.parametrize(
+    ("serving", "refused"),
+    [
+        ([7, 7, 8], False),
+        ([7, 7, 7], True),  # the session that was used last
+        ([7, 8], True),  # one after the other
+    ],
+)
+async def test_a_pooler_that_keeps_no_session_for_a_connection_is_refused(
+    database: "Database", monkeypatch: pytest.MonkeyPatch, serving: list[int], refused: bool
+) -> None:
+    pids = iter(serving)
+
+    async def serving_now(connection: postgres_connection.Connection) -> int:
+        return next(pids)
+
+    monkeypatch.setattr(postgres_connection, "_serving", serving_now)
+    with pytest.raises(SchemaError, match="pool_mode = session") if refused else nullcontext():
+        await database.open()
+    assert next(pids, None) is None
+
+
+async def test_without_a_pooler_no_second_connection_is_opened(
+    database: "Database", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Target] = []
+    connect = Target.connect
+
+    async def counting(target: Target) -> postgres_connection.Connection:
+        opened.append(target)
+        return await connect(target)
+
+    monkeypatch.setattr(Target, "connect", counting)
+    await database.open()
+    assert len(opened) == 1
+
+
 async def test_a_database_that_is_not_in_utf_8_is_refused_in_one_sentence(
     postgres_server: PostgresServer, items: Path
 ) -> None:

@@ -164,6 +164,7 @@ class PostgresStore:
                 try:
                     connection = await self._target.connect(working=True)
                     try:
+                        await self._target.refuse_shared_sessions(connection)
                         await bring_up_to_date(connection, self._target.schema, migrate.load(self._migrations))
                         # One from the start, for a restore knows a service that nobody calls by its connections.
                         await opened.give(await opened.take())

@@ -161,7 +161,7 @@ class Target:
             if connection.info.parameter_status("server_encoding") != "UTF8":
                 raise SchemaError("the database has to be in UTF-8: CREATE DATABASE ... ENCODING 'UTF8'")
             timeouts = (str(STATEMENT_MILLISECONDS), str(LOCK_MILLISECONDS))
-            await connection.execute(_PREPARE_SESSION, (self.schema, *timeouts))
+            await connection.execute(_PREPARE_SESSION, (self.schema, *timeouts), prepare=False)
             if working:
                 held = await connection.execute(_HOLD_OFF_RESTORES, (lock_key("work", self.schema),), binary=True)
                 if await held.fetchone() != (True,):
@@ -170,6 +170,28 @@ class Target:
             await connection.close()
             raise
         return connection
+
+    async def refuse_shared_sessions(self, connection: Connection) -> None:
+        """`SchemaError` where `connection` is one of several that get a session of the server in turn.
+
+        So it is behind a pooler that lends sessions for a transaction: what was set for the session of one area, its
+        `search_path` too, would then count for the statements of another. psycopg's errors.
+        """
+        pid = await _serving(connection)
+        if pid == connection.info.backend_pid:
+            return  # nobody stands between
+        # A pooler hands out the session that was used last, or all of them in a circle.
+        again = await _serving(connection)
+        async with await self.connect() as other:
+            if pid != again or again == await _serving(other):
+                raise SchemaError("a pooler of connections has to keep a session for each of them: pool_mode = session")
+
+
+async def _serving(connection: Connection) -> int:
+    """The process of the server that answers."""
+    row = await (await connection.execute("SELECT pg_backend_pid()", prepare=False)).fetchone()
+    assert row is not None, "a SELECT without FROM has a row"
+    return int(row[0])
 
 
 def lock_key(purpose: str, schema: str) -> int:

@@ -466,19 +466,29 @@ async def test_a_pooler_that_keeps_no_session_for_a_connection_is_refused(
     assert next(pids, None) is None
 
 
-async def test_without_a_pooler_no_second_connection_is_opened(
-    database: "Database", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[Target] = []
-    connect = Target.connect
+async def test_without_a_pooler_one_look_is_enough(database: "Database", monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    serving = postgres_connection._serving
 
-    async def counting(target: Target) -> postgres_connection.Connection:
-        opened.append(target)
-        return await connect(target)
+    async def counting(connection: postgres_connection.Connection) -> int:
+        looks.append(await serving(connection))
+        return looks[-1]
 
-    monkeypatch.setattr(Target, "connect", counting)
+    monkeypatch.setattr(postgres_connection, "_serving", counting)
     await database.open()
-    assert len(opened) == 1
+    assert len(looks) == 1
+
+
+async def test_a_connection_that_answers_nothing_is_given_up(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Target(postgres_server.url(), "vault")
+    monkeypatch.setattr(postgres_connection, "CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr(postgres_connection, "_PREPARE_SESSION", "SELECT pg_sleep(20), $1::text, $2::text, $3::text")
+    before = time.monotonic()
+    with pytest.raises(psycopg.OperationalError):
+        await target.connect()
+    assert time.monotonic() - before < 5
 
 
 async def test_a_database_that_is_not_in_utf_8_is_refused_in_one_sentence(

@@ -1,5 +1,6 @@
 """Connections to PostgreSQL: from a URL to a session that is safe to write through, with the values SQLite gives."""
 
+import asyncio
 import hashlib
 import logging
 import os
@@ -160,16 +161,25 @@ class Target:
                 raise SchemaError("PostgreSQL 14 or newer is needed")
             if connection.info.parameter_status("server_encoding") != "UTF8":
                 raise SchemaError("the database has to be in UTF-8: CREATE DATABASE ... ENCODING 'UTF8'")
-            timeouts = (str(STATEMENT_MILLISECONDS), str(LOCK_MILLISECONDS))
-            await connection.execute(_PREPARE_SESSION, (self.schema, *timeouts), prepare=False)
-            if working:
-                held = await connection.execute(_HOLD_OFF_RESTORES, (lock_key("work", self.schema),), binary=True)
-                if await held.fetchone() != (True,):
-                    raise SchemaError(RESTORE_GOES_ON)
+            # A pooler that has lost its server takes the connection and lets a statement wait for minutes.
+            limit = asyncio.get_running_loop().call_later(CONNECT_SECONDS, connection.abort)
+            try:
+                await self._prepare(connection, working)
+            finally:
+                limit.cancel()
         except BaseException:
             await connection.close()
             raise
         return connection
+
+    async def _prepare(self, connection: Connection, working: bool) -> None:
+        timeouts = (str(STATEMENT_MILLISECONDS), str(LOCK_MILLISECONDS))
+        await connection.execute(_PREPARE_SESSION, (self.schema, *timeouts), prepare=False)
+        if working:
+            key = lock_key("work", self.schema)
+            held = await connection.execute(_HOLD_OFF_RESTORES, (key,), prepare=False, binary=True)
+            if await held.fetchone() != (True,):
+                raise SchemaError(RESTORE_GOES_ON)
 
     async def refuse_shared_sessions(self, connection: Connection) -> None:
         """`SchemaError` where `connection` is one of several that get a session of the server in turn.

@@ -113,6 +113,34 @@ async def test_many_headers_are_answered_431(address: tuple[str, int]) -> None:
     assert code(await exchange(address, head + b"a:\r\n\r\n")) == "headers_too_large"
 
 
+async def _in_pieces(address: tuple[str, int], *pieces: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection(*address)
+    read = bytearray()
+
+    async def listen() -> None:
+        with contextlib.suppress(ConnectionError):  # it may end while we still send
+            while received := await reader.read(65536):
+                read.extend(received)
+
+    listening = asyncio.create_task(listen())
+    for piece in pieces:
+        writer.write(piece)
+        await asyncio.sleep(0.05)
+    await asyncio.wait_for(listening, 5)
+    writer.close()
+    return bytes(read)
+
+
+async def test_a_head_in_pieces_may_be_as_large_as_one_that_comes_whole(address: tuple[str, int]) -> None:
+    third = b"".join(b"X-%d: %b\r\n" % (number, b"y" * 490) for number in range(10))
+    head = HEALTH[:-2] + b"Connection: close\r\n"
+    assert (await _in_pieces(address, head + third, third, third + b"\r\n")).startswith(b"HTTP/1.1 200 ")
+    assert code(await _in_pieces(address, head + third, third, third, third)) == "headers_too_large"
+    # What came before it in the same read is not counted with it.
+    answers = await _in_pieces(address, HEALTH[:-2] + third * 2 + b"\r\n" + head + third, third, third + b"\r\n")
+    assert answers.count(b"HTTP/1.1 200 ") == 2
+
+
 async def test_what_cannot_be_read_is_answered_after_what_came_before_it(address: tuple[str, int]) -> None:
     answers = await exchange(address, HEALTH * 3 + b"NONSENSE\r\n\r\n" + HEALTH)
     assert [answer[:4] for answer in answers.split(b"HTTP/1.1 ")[1:]] == [b"200 ", b"200 ", b"200 ", b"400 "]

@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
+import gc
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
-from strongroom.server.asgi import ARRIVED, Receive, Scope, Send
+from strongroom.server.asgi import EXCHANGE, Receive, Scope, Send
 from strongroom.server.http import Server, bind
 from strongroom.server.settings import load
 
@@ -207,7 +209,7 @@ async def test_a_body_that_is_there_need_not_be_received(scripted: tuple[Scripte
     seen: list[Any] = []
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.append(scope[ARRIVED]())
+        seen.append(scope[EXCHANGE].arrived())
         if seen[0] is None:
             more = True
             while more:
@@ -230,7 +232,7 @@ async def test_who_waits_to_be_told_to_go_on_is_told(scripted: tuple[Scripted, A
     application, ask = scripted
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        assert scope[ARRIVED]() is None
+        assert scope[EXCHANGE].arrived() is None
         await receive()
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body"})
@@ -238,3 +240,98 @@ async def test_who_waits_to_be_told_to_go_on_is_told(scripted: tuple[Scripted, A
     application.answer = answer
     answered = await ask(POST + b"Expect: 100-continue\r\n\r\n", b"body")
     assert answered.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+
+
+async def test_an_answer_can_be_given_whole(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        status, body = (204, b"") if scope["path"] == "/nothing" else (201, b"{}")
+        assert scope[EXCHANGE].answer(status, b"x-test: 1\r\n", body)
+
+    application.answer = answer
+    whole = await ask(GET)
+    assert whole.startswith(b"HTTP/1.1 201 Created\r\ndate: ")
+    assert whole.endswith(b"\r\nx-test: 1\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+    two = await ask(GET.replace(b"Connection: close\r\n", b"").replace(b"/", b"/nothing", 1) + GET)
+    first, _, second = two.partition(b"\r\n\r\n")
+    assert first.endswith(b"\r\nx-test: 1")
+    assert second.startswith(b"HTTP/1.1 201 Created\r\n")
+    assert application.failures == []
+
+
+async def test_what_cannot_be_given_whole_is_left_to_messages(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    given: list[bool] = []
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = scope[EXCHANGE]
+        body = bytes(100_000) if scope["path"] == "/long" else b"{}"
+        if scope["method"] == "HEAD" or scope["path"] == "/long":
+            given.append(exchange.answer(200, b"", body))
+        length = (b"content-length", b"%d" % len(body))
+        await send({"type": "http.response.start", "status": 200, "headers": [length]})
+        given.append(exchange.answer(200, b"", body))
+        await send({"type": "http.response.body", "body": body})
+        given.append(exchange.answer(200, b"", body))
+
+    application.answer = answer
+    assert (await ask(GET)).count(b"HTTP/1.1") == 1
+    assert (await ask(GET.replace(b"GET", b"HEAD"))).endswith(b"content-length: 2\r\nconnection: close\r\n\r\n")
+    assert (await ask(GET.replace(b"/", b"/long", 1))).endswith(b"\r\n\r\n" + bytes(100_000))
+    assert given == [False] * 8
+
+
+async def test_a_caller_who_does_not_read_is_left_to_messages(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    given: list[bool] = []
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = scope[EXCHANGE]
+        exchange.flow.pause_writing()
+        given.append(exchange.answer(200, b"", b""))
+        exchange.flow.resume_writing()
+        given.append(exchange.answer(200, b"", b""))
+
+    application.answer = answer
+    assert (await ask(GET)).count(b"HTTP/1.1 200 OK") == 1
+    assert given == [False, True]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_request_leaves_nothing_that_has_to_be_looked_for(scripted: tuple[Scripted, Ask], whole: bool) -> None:
+    application, ask = scripted
+    seen: list[weakref.ref[Any]] = []
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(weakref.ref(scope[EXCHANGE]))
+        if not (whole and scope[EXCHANGE].answer(200, b"", b"")):
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body"})
+        if len(seen) == 4:  # the connection holds its last exchange
+            alive.extend(reference() is not None for reference in seen[:3])
+
+    alive: list[bool] = []
+    application.answer = answer
+    gc.disable()
+    try:
+        await ask(*[GET.replace(b"Connection: close\r\n", b"")] * 3, GET)
+    finally:
+        gc.enable()
+    assert alive == [False] * 3
+
+
+async def test_a_trailer_may_be_as_long_as_a_head(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive()).get("more_body", False):
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    application.answer = answer
+    start = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    third = b"".join(b"X-%d: %b\r\n" % (number, b"y" * 490) for number in range(10))
+    assert (await ask(start, third, third, b"\r\n")).startswith(b"HTTP/1.1 200 ")
+    assert (await ask(start, third, third, third, third, b"\r\n")).startswith(b"HTTP/1.1 431 ")

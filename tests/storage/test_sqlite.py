@@ -308,12 +308,14 @@ async def test_reads_of_one_turn_see_the_same_commits_and_later_ones_the_newest(
 
     commit_elsewhere(1)
     assert await ids(store) == [1]
-    commit_elsewhere(2)  # in the same turn: not seen before the next
-    assert await ids(store) == [1]
-    await asyncio.sleep(0)
+    commit_elsewhere(2)
+    assert await ids(store) == [1, 2]  # a first read may stay alone: the second one looks for the rest of the turn
+    commit_elsewhere(3)  # in the same turn: not seen before the next
     assert await ids(store) == [1, 2]
-    await store.write(lambda tx: put(tx, 3))
+    await asyncio.sleep(0)
     assert await ids(store) == [1, 2, 3]
+    await store.write(lambda tx: put(tx, 4))
+    assert await ids(store) == [1, 2, 3, 4]
     await guest.close()
 
 
@@ -323,14 +325,16 @@ async def test_no_look_at_the_commits_is_held_while_somebody_writes(store: Sqlit
 
     async def write(number: int) -> None:
         async def work(tx: Transaction) -> None:
-            looked.append(store._reader.in_transaction)
             await put(tx, number)
+            time.sleep(0.001)  # noqa: ASYNC251  # the writer has a thread of its own, and here lets others go on
+            looked.append(store._reader.in_transaction)
 
         await store.write(work)
 
     async def read() -> None:
-        for _ in range(20):
+        for _ in range(200):
             await ids(store)
+            await ids(store)  # the second one of a turn would look
             await asyncio.sleep(0)
 
     async def write_some(first: int) -> None:
@@ -343,8 +347,10 @@ async def test_no_look_at_the_commits_is_held_while_somebody_writes(store: Sqlit
 
 
 async def test_a_failed_read_leaves_the_next_ones_in_order(store: SqliteStore) -> None:
+    assert await ids(store) == []
     with pytest.raises(Unavailable):
         await store.read(lambda tx: tx.one("SELECT nothing FROM nowhere"))
+    assert store._reader.in_transaction
     store._reader.execute("ROLLBACK")  # as SQLite does after some failures by itself
     assert await ids(store) == []
     await asyncio.sleep(0)

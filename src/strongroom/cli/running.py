@@ -21,6 +21,8 @@ from strongroom.server.settings import Settings
 
 _CONNECTIONS_OF_ALL_WORKERS = 16
 _LEAST_CONNECTIONS = 2
+GARBAGE_AFTER = 10_000
+"""Objects more than there were before one looks for garbage."""
 
 Announce: TypeAlias = Callable[[str, dict[str, str]], None]
 """Called once with the base URL and the sandbox keys (none without a sandbox), when requests are taken."""
@@ -105,6 +107,8 @@ def _listening(announce: Announce, base_url: str, keys: dict[str, str]) -> None:
     # What was made until now stays to the end: nobody need look through it for garbage while requests wait.
     gc.collect()
     gc.freeze()
+    # Requests leave nothing that goes in circles, so that looking for it as often as usual finds what is in use.
+    gc.set_threshold(GARBAGE_AFTER)
     announce(base_url, keys)
 
 

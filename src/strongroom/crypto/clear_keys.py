@@ -23,6 +23,8 @@ _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 _SPACE: Final = b" \t\r\n"
 # How Base64 of a key starts, wrapped or not. Ciphertext fails here at its first bytes.
 _PACKED: Final = re.compile(rb"[A-Za-z0-9+/_=\- \t\r\n]{40}")
+# First bytes of DER, gzip, zlib and of that. Of random bytes three in four are none of them.
+_TELLING: Final = frozenset(b"\x30\x1f\x78=" + _BASE64 + b"-_" + _SPACE)
 # Characters of the shortest private key that stands in Base64 or DER: nothing below is worth decoding.
 _SHORTEST: Final = 40
 _SHORTEST_DECODED: Final = _SHORTEST * 3 // 4
@@ -52,22 +54,33 @@ def holds_private_key(text: str) -> bool:
 
 def parts_hold_private_key(text: str, parts: Iterable[bytes]) -> bool:
     """The same answer for a text of URL-safe Base64 and dots whose parts the caller has decoded already."""
+    parts = [part for part in parts if len(part) >= _SHORTEST_DECODED]
+    # Looked at together, and as text: every stored value comes here, and in text a search is a third of the work. NUL
+    # keeps a mark from being found in the end of one part and the start of the next.
+    shown = b"\0".join(parts).decode("latin-1")
     for mark in _MARKS_IN_TEXT:
-        if mark in text:
+        if mark in text or mark in shown:
             return True
     budget = [_UNPACK_TRIES]
-    # Base64 itself is neither DER nor JSON nor compressed, so that only what it stands for is left to look at.
-    return any(len(part) >= _SHORTEST_DECODED and _shows_key(part, budget, _DEPTH - 1) for part in parts)
+    is_key_set = '"kty"' in shown
+    for part in parts:
+        # Base64 itself is neither DER nor JSON nor compressed, so that only what it stands for is left to look at.
+        if (is_key_set and _is_jwk(part)) or (
+            part[0] in _TELLING and (_starts_key(part) or _packs_key(part, budget, _DEPTH - 1))
+        ):
+            return True
+    return False
 
 
-# Every stored value comes here several times: `in`, patterns and generators cost more than `find` and a loop.
 def _shows_key(data: bytes, budget: list[int], depth: int) -> bool:
     for mark in _MARKS:
-        if data.find(mark) >= 0:
+        if data.find(mark) >= 0:  # `in` would first try to take the mark for a number
             return True
-    if _starts_key(data) or (data.find(b'"kty"') >= 0 and _JWK_TYPE.search(data) and _JWK_SECRET.search(data)):
-        return True
-    return _packs_key(data, budget, depth)
+    return _starts_key(data) or _is_jwk(data) or _packs_key(data, budget, depth)
+
+
+def _is_jwk(data: bytes) -> bool:
+    return _JWK_TYPE.search(data) is not None and _JWK_SECRET.search(data) is not None
 
 
 def _starts_key(data: bytes) -> bool:

@@ -13,9 +13,9 @@ import msgspec
 
 from strongroom.server import incoming, json_body, refusals
 from strongroom.server.answers import Answer, Content, Versioned
-from strongroom.server.asgi import Receive, Scope, Send
+from strongroom.server.asgi import EXCHANGE, Header, Headers, Receive, Scope, Send
 from strongroom.server.db import Unavailable
-from strongroom.server.header_lines import constant
+from strongroom.server.header_lines import constant, line
 from strongroom.server.logging import LOGGER, AccessLog
 from strongroom.server.principals import Subscription
 from strongroom.server.responses import Response, response
@@ -28,6 +28,7 @@ Authenticate: TypeAlias = Callable[[Subscription | None, str], Awaitable[Any]]
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")  # no underscore: never one of our credentials
 _PROBLEM = constant(b"content-type", refusals.MEDIA_TYPE.encode())
+_ID_LINE = b"x-request-id: %b\r\n"
 _NO_STORE = constant(b"cache-control", b"no-store")
 _logger = logging.getLogger(LOGGER)
 
@@ -96,6 +97,7 @@ class Door:
         self._common = [constant(b"x-content-type-options", b"nosniff"), constant(b"vary", b"Authorization")]
         if public_url.startswith("https://"):
             self._common.append(constant(b"strict-transport-security", b"max-age=63072000"))
+        self._blocks: dict[tuple[tuple[Header, ...], bool], bytes] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -125,13 +127,18 @@ class Door:
             _logger.exception("failed", extra={"request_id": request_id})
             code = Refusal.internal_error.code
             status, body, extra = self._problem(Refused(Refusal.internal_error), request_id, scope)
-        sent = [*extra, *self._common, (b"x-request-id", request_id.encode())]
-        if status not in (204, 304):
-            sent.append((b"content-length", b"%d" % len(body)))
-        if route is None or status >= 400 or not (route.endpoint.cacheable or route.endpoint.conditional):
-            sent.append(_NO_STORE)
-        await send({"type": "http.response.start", "status": status, "headers": sent})
-        await send({"type": "http.response.body", "body": body})
+        keeps = route is not None and status < 400 and (route.endpoint.cacheable or route.endpoint.conditional)
+        exchange = scope.get(EXCHANGE)
+        if (
+            exchange is None
+            or not isinstance(extra, tuple)
+            or not exchange.answer(status, self._block(extra, keeps) + _ID_LINE % request_id.encode(), body)
+        ):
+            sent = [*self._headers(extra, keeps), (b"x-request-id", request_id.encode())]
+            if status not in (204, 304):
+                sent.append((b"content-length", b"%d" % len(body)))
+            await send({"type": "http.response.start", "status": status, "headers": sent})
+            await send({"type": "http.response.body", "body": body})
         seconds = time.perf_counter() - started
         if self._usage is not None:
             caller = scope.get("strongroom.subscription")
@@ -181,6 +188,17 @@ class Door:
         elif endpoint.query is not NoQuery:
             what = incoming.query(scope["query_string"], endpoint.query)
         return await response(await route.handler(who, what), endpoint, headers.get(b"if-none-match"))
+
+    def _headers(self, extra: Iterable[Header], keeps: bool) -> Headers:
+        """What an answer says of itself; `keeps` where it says itself whether it may be kept."""
+        return [*extra, *self._common] if keeps else [*extra, *self._common, _NO_STORE]
+
+    def _block(self, extra: tuple[Header, ...], keeps: bool) -> bytes:
+        """The same as lines. Tuples are written in the code, and few; what differs from answer to answer is a list."""
+        found = self._blocks.get((extra, keeps))
+        if found is None:
+            found = self._blocks[extra, keeps] = b"".join(line(*header) for header in self._headers(extra, keeps))
+        return found
 
     def _problem(self, refused: Refused, request_id: str, scope: Scope) -> Response:
         headers = refusals.headers(refused, scope.get("strongroom.allow", ()))

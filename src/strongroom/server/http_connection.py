@@ -12,7 +12,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from strongroom.server import refusals
-from strongroom.server.asgi import ARRIVED
+from strongroom.server.asgi import EXCHANGE
 from strongroom.server.http_exchange import Exchange
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -49,6 +49,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         self._refusal = Refusal.malformed_request
         self._head_bytes = 0
+        self._counts_head = False
         self._unread_bytes = 0
         self._in_head = False
         self._in_body = False
@@ -89,10 +90,14 @@ class Connection(HttpToolsProtocol):
         if not self._in_body and data.find(b"pgrade:") >= 0:
             head, end, rest = data.partition(b"\r\n\r\n")
             data = _OFFER.sub(_PASSED_OVER, head) + end + rest
+        # A whole head in a read as small as a head may be is not too large.
+        self._counts_head = self._in_head or self._in_body or len(data) > MAX_HEAD_BYTES
         super().data_received(data)
         if self._head_by == _NEVER:
             if self._in_head:
                 self._head_by = self.loop.time() + self.header_timeout
+                if not self._counts_head:
+                    self._head_bytes = len(self.url) + sum(_size(*header) for header in self.headers)
             # Any byte ends the time for the next request, also one of a body that was refused already or between two.
             elif self.cycle is None or self.cycle.response_complete:
                 self._expect_head()
@@ -107,15 +112,13 @@ class Connection(HttpToolsProtocol):
         self._head_by = _NEVER  # counts from the end of this read, which rarely leaves a head open
 
     def on_url(self, url: bytes) -> None:
-        self._head_bytes += len(url)
-        if self._head_bytes > MAX_HEAD_BYTES:
-            self._refuse_head()
+        if self._counts_head:
+            self._count_head(len(url))
         self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._head_bytes += len(name) + len(value) + 4
-        if self._head_bytes > MAX_HEAD_BYTES or len(self.headers) >= MAX_HEADERS:
-            self._refuse_head()
+        if self._counts_head:
+            self._count_head(_size(name, value))
         # A trailer is no header: whoever checked the head on the way here has not seen it (RFC 9110 section 6.5.1).
         if self._in_body:
             return
@@ -128,6 +131,8 @@ class Connection(HttpToolsProtocol):
         self._in_head = False
         self._head_by = _NEVER
         self._unread_bytes = 0
+        if len(self.headers) > MAX_HEADERS:
+            self._refuse_head()
         if len(self.pipeline) >= MAX_PIPELINED:
             self._refusal = Refusal.unavailable
             raise ValueError("too many requests at once")  # as in _refuse_head
@@ -168,7 +173,7 @@ class Connection(HttpToolsProtocol):
             keep_alive=version != "1.0" and not upgrades and parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )
-        self.scope[ARRIVED] = exchange.arrived  # type: ignore[typeddict-unknown-key]  # between our server and our door
+        self.scope[EXCHANGE] = exchange  # type: ignore[typeddict-unknown-key]  # between our server and our door
         if previous is None or previous.response_complete:
             self._start_asgi_task(exchange, self.app)
         else:
@@ -210,6 +215,11 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(self._refusal)
+
+    def _count_head(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > MAX_HEAD_BYTES or len(self.headers) > MAX_HEADERS:
+            self._refuse_head()
 
     def _refuse_head(self) -> NoReturn:
         self._refusal = Refusal.headers_too_large
@@ -263,3 +273,7 @@ class Connection(HttpToolsProtocol):
     def _say(self, refusal: Refusal) -> None:
         self.transport.write(refusals.whole_answer(Refused(refusal), secrets.token_hex(8), self.type_prefix))
         self.transport.close()
+
+
+def _size(name: bytes, value: bytes) -> int:
+    return len(name) + len(value) + 4

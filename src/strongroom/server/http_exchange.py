@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from strongroom.server.asgi import Header
+from strongroom.server.asgi import EXCHANGE, Header
 from strongroom.server.header_lines import CONSTANT, FRAMING, line
 
 _WITHOUT_BODY: Final = (204, 304)
@@ -29,6 +29,27 @@ class Exchange(RequestResponseCycle):
         self.waiting_for_100_continue = False  # RFC 9110 section 10.1.1: nobody waits for it who has sent it all
         body, self.body = bytes(self.body), bytearray()
         return body
+
+    def answer(self, status: int, lines: bytes, body: bytes) -> bool:
+        """As `asgi.Exchange` has it: a caller who is gone or slow, HEAD and a long body are left to `send`."""
+        if (
+            self.response_started
+            or self.disconnected
+            or self.flow.write_paused
+            or len(body) > _MOST_JOINED
+            or self.scope["method"] == "HEAD"
+        ):
+            return False
+        self.response_started = True
+        self.waiting_for_100_continue = False
+        head = STATUS_LINE[status] + _defaults(self.default_headers) + lines
+        if status not in _WITHOUT_BODY:
+            head += b"content-length: %d\r\n" % len(body)
+        if not self.keep_alive:
+            head += b"connection: close\r\n"
+        self.transport.write(head + b"\r\n" + body)
+        self._complete()
+        return True
 
     async def send(self, message: Any) -> None:
         """Take an ASGI message. A header that could end itself and an answer of another length are `RuntimeError`."""
@@ -104,11 +125,16 @@ class Exchange(RequestResponseCycle):
         if not more_body:
             if self.expected_content_length != 0:
                 raise RuntimeError("the answer is shorter than its Content-Length")
-            self.response_complete = True
-            self.message_event.set()
-            if not self.keep_alive:
-                self.transport.close()
-            self.on_response()
+            self._complete()
+
+    def _complete(self) -> None:
+        self.response_complete = True
+        # The two hold each other, and would be garbage that has to be looked for.
+        self.scope.pop(EXCHANGE, None)  # type: ignore[typeddict-item]  # as in `http_connection`
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
 
 
 class _Defaults:

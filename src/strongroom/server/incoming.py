@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from strongroom.server import json_body
-from strongroom.server.asgi import ARRIVED, Header, Receive, Scope
+from strongroom.server.asgi import EXCHANGE, Header, Receive, Scope
 from strongroom.wire.endpoint import Endpoint
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -81,8 +81,8 @@ async def body(
     limit = endpoint.body_limit
     if int(headers.get(b"content-length", b"0")) > limit:
         raise _too_large(limit)
-    if (arrived := scope.get(ARRIVED)) is not None:
-        found: bytes | None = arrived()
+    if (exchange := scope.get(EXCHANGE)) is not None:
+        found: bytes | None = exchange.arrived()
         if found is not None:  # as for most requests: nothing to wait for, so no deadline either
             if len(found) > limit:
                 raise _too_large(limit)

@@ -76,6 +76,7 @@ class SqliteStore:
         self._groups: queue.SimpleQueue[Group | None] = queue.SimpleQueue()
         self._line: Line | None = None
         self._turn = Turn(self._look_away)
+        self._looks = False
         self._closed = False
         self._thread = threading.Thread(target=self._write_groups, name=f"{path.stem}-writer", daemon=True)
         self._thread.start()
@@ -85,10 +86,13 @@ class SqliteStore:
 
     async def read(self, work: Work[T]) -> T:
         try:
-            # The reads of one turn see the same commits: finding out which there are is a third of a read. Not while
-            # somebody writes: one look would follow the other, and the log only starts again when nobody looks.
-            if not self._turn.is_on and (self._line is None or self._line.is_empty):
+            # From the second on the reads of a turn see the same commits: finding out which there are is a third of a
+            # read, and a first one often stays alone. Not while somebody writes: one look would follow the other, and
+            # the log only starts again when nobody looks.
+            if not self._turn.is_on:
                 self._turn.begin()
+            elif not self._looks and (self._line is None or self._line.is_empty):
+                self._looks = True
                 self._reader.execute("BEGIN")
             return await work(self._read_transaction)
         except sqlite3.OperationalError as error:
@@ -130,8 +134,10 @@ class SqliteStore:
         self._reader.close()
 
     def _look_away(self) -> None:
-        with contextlib.suppress(sqlite3.Error):  # after a failed read SQLite may have ended it already
-            self._reader.execute("COMMIT")
+        if self._looks:
+            self._looks = False
+            with contextlib.suppress(sqlite3.Error):  # after a failed read SQLite may have ended it already
+                self._reader.execute("COMMIT")
 
     def _scan(self, work: Work[T]) -> T:
         try:

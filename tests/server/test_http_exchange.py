@@ -10,9 +10,17 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from strongroom.server.asgi import EXCHANGE, Receive, Scope, Send
+from strongroom.server.answers import Answer, Content, Versioned
+from strongroom.server.asgi import Message, Receive, Scope, Send, Whole, whole
+from strongroom.server.cors import CrossOrigin
+from strongroom.server.door import Door, Route
 from strongroom.server.http import Server, bind
+from strongroom.server.http_exchange import Exchange
+from strongroom.server.principals import Subscription
 from strongroom.server.settings import load
+from strongroom.wire.endpoint import Endpoint, Open
+from strongroom.wire.refusal import Refusal, Refused
+from strongroom.wire.system import Health
 
 pytestmark = pytest.mark.anyio
 Ask: TypeAlias = Callable[..., Awaitable[bytes]]
@@ -47,6 +55,12 @@ class Scripted:
                 await send({"type": "http.response.body", "body": body, "more_body": number < len(bodies)})
 
         self.answer = answer
+
+
+def the(way: Receive | Send) -> Exchange:
+    exchange = whole(way)
+    assert isinstance(exchange, Exchange)
+    return exchange
 
 
 @pytest.fixture
@@ -209,7 +223,7 @@ async def test_a_body_that_is_there_need_not_be_received(scripted: tuple[Scripte
     seen: list[Any] = []
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.append(scope[EXCHANGE].arrived())
+        seen.append(the(receive).arrived())
         if seen[0] is None:
             more = True
             while more:
@@ -232,7 +246,7 @@ async def test_who_waits_to_be_told_to_go_on_is_told(scripted: tuple[Scripted, A
     application, ask = scripted
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        assert scope[EXCHANGE].arrived() is None
+        assert the(receive).arrived() is None
         await receive()
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body"})
@@ -247,7 +261,7 @@ async def test_an_answer_can_be_given_whole(scripted: tuple[Scripted, Ask]) -> N
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         status, body = (204, b"") if scope["path"] == "/nothing" else (201, b"{}")
-        assert scope[EXCHANGE].answer(status, b"x-test: 1\r\n", body)
+        assert the(send).answer(status, b"x-test: 1\r\n", body)
 
     application.answer = answer
     whole = await ask(GET)
@@ -265,7 +279,7 @@ async def test_what_cannot_be_given_whole_is_left_to_messages(scripted: tuple[Sc
     given: list[bool] = []
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = scope[EXCHANGE]
+        exchange = the(send)
         body = bytes(100_000) if scope["path"] == "/long" else b"{}"
         if scope["method"] == "HEAD" or scope["path"] == "/long":
             given.append(exchange.answer(200, b"", body))
@@ -287,7 +301,7 @@ async def test_a_caller_who_does_not_read_is_left_to_messages(scripted: tuple[Sc
     given: list[bool] = []
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = scope[EXCHANGE]
+        exchange = the(send)
         exchange.flow.pause_writing()
         given.append(exchange.answer(200, b"", b""))
         exchange.flow.resume_writing()
@@ -304,8 +318,8 @@ async def test_a_request_leaves_nothing_that_has_to_be_looked_for(scripted: tupl
     seen: list[weakref.ref[Any]] = []
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.append(weakref.ref(scope[EXCHANGE]))
-        if not (whole and scope[EXCHANGE].answer(200, b"", b"")):
+        seen.append(weakref.ref(the(send)))
+        if not (whole and the(send).answer(200, b"", b"")):
             await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
             await send({"type": "http.response.body"})
         if len(seen) == 4:  # the connection holds its last exchange
@@ -335,3 +349,114 @@ async def test_a_trailer_may_be_as_long_as_a_head(scripted: tuple[Scripted, Ask]
     third = b"".join(b"X-%d: %b\r\n" % (number, b"y" * 490) for number in range(10))
     assert (await ask(start, third, third, b"\r\n")).startswith(b"HTTP/1.1 200 ")
     assert (await ask(start, third, third, third, third, b"\r\n")).startswith(b"HTTP/1.1 431 ")
+
+
+async def test_whoever_stands_between_sees_the_messages(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def received() -> Message:
+            return await receive()
+
+        async def sent(message: Message) -> None:
+            await send(message)
+
+        found.extend((whole(received), whole(sent), whole(receive), whole(send)))
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    found: list[Whole | None] = []
+    application.answer = answer
+    await ask(GET)
+    assert found[:2] == [None, None]
+    assert found[2] is found[3] is not None
+
+
+def _small_door() -> Door:
+    """Answers with and without a body, of another status, that may be kept, as bytes, and refusals."""
+
+    async def nothing(who: Any, what: Any) -> None:
+        return None
+
+    async def health(who: Any, what: Any) -> Health:
+        return Health("ok")
+
+    async def other(who: Any, what: Any) -> Answer:
+        return Answer(Health("other"), 200)
+
+    async def content(who: Any, what: Any) -> Content:
+        return Content(b"PNG", "image/png", {"ETag": '"1"', "Cache-Control": "public"})
+
+    async def versioned(who: Any, what: Any) -> Versioned:
+        return Versioned('"2"', lambda: health(None, None))
+
+    async def refused(who: Any, what: Any) -> None:
+        raise Refused(Refusal.unavailable)
+
+    async def nobody(key: str) -> Subscription:
+        raise AssertionError
+
+    def route(handler: Any, status: int = 200, *, cacheable: bool = False, conditional: bool = False) -> Route:
+        endpoint = Endpoint(
+            name=handler.__name__,
+            method="GET",
+            path=f"/{handler.__name__}",
+            summary="",
+            credential=Open(because="test"),
+            subscription_key=False,
+            status=status,
+            cacheable=cacheable,
+            conditional=conditional,
+        )
+        return Route(endpoint, handler)
+
+    table = [
+        route(nothing, 204),
+        route(health, cacheable=True),
+        route(other, 201),
+        route(content, cacheable=True),
+        route(versioned, conditional=True),
+        route(refused),
+    ]
+    return Door(table, authenticate_subscription=nobody, authenticate={}, public_url="https://h")
+
+
+async def test_an_answer_is_the_same_whole_and_by_messages(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    door = _small_door()
+
+    async def by_messages(scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            await send(message)
+
+        await door(scope, receive, sent)
+
+    def parts(answer: bytes) -> tuple[bytes, set[bytes], bytes]:
+        head, _, body = answer.partition(b"\r\n\r\n")
+        status, *lines = head.split(b"\r\n")
+        assert len(set(lines)) == len(lines)
+        return status, {line for line in lines if not line.startswith(b"date:")}, body
+
+    for path in (b"nothing", b"health", b"other", b"content", b"versioned", b"refused", b"nowhere"):
+        for also in (b"", b'If-None-Match: "2"\r\n'):
+            request = GET.replace(b"/", b"/" + path, 1).replace(
+                b"\r\n\r\n", b"\r\nX-Request-Id: 1\r\n" + also + b"\r\n"
+            )
+            application.answer = door
+            given = parts(await ask(request))
+            application.answer = by_messages
+            assert parts(await ask(request)) == given
+            assert b"x-request-id: 1" in given[1]
+            kept = path in (b"health", b"content", b"versioned")
+            assert (b"cache-control: no-store" in given[1]) == (not kept)
+    assert application.failures == []
+
+
+async def test_headers_for_other_origins_come_with_whole_answers(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    application.answer = CrossOrigin(_small_door(), ("https://portal.example",))
+    answer = await ask(
+        GET.replace(b"/", b"/health", 1).replace(b"Host: x", b"Host: x\r\nOrigin: https://portal.example")
+    )
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"access-control-allow-origin: https://portal.example\r\n" in answer

@@ -1,7 +1,7 @@
 """The types of ASGI, in which server, door and portal speak to each other."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -11,20 +11,23 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 Header: TypeAlias = tuple[bytes, bytes]
 Headers: TypeAlias = list[Header]
 
-EXCHANGE: Final = "strongroom.exchange"
-"""In the scope of our own server: an `Exchange`, with shorter ways than messages."""
 
-
-class Exchange(Protocol):
-    """One request and its answer."""
+class Whole:
+    """One request and its answer, with the shorter ways that our own server has beside messages."""
 
     def arrived(self) -> bytes | None:
         """The whole body, if nothing is left to wait for; None where it has to be received."""
-        ...
+        raise NotImplementedError
 
     def answer(self, status: int, lines: bytes, body: bytes) -> bool:
         """Send a whole answer at once; `lines` are its header lines (`header_lines`) but for those that frame it.
 
         False, and nothing is sent, where messages are the way.
         """
-        ...
+        raise NotImplementedError
+
+
+def whole(way: Receive | Send) -> Whole | None:
+    """What `receive` or `send` belongs to, if that is our own server's and nobody stands between: he wants messages."""
+    belongs_to = getattr(way, "__self__", None)
+    return belongs_to if isinstance(belongs_to, Whole) else None

@@ -13,7 +13,7 @@ import msgspec
 
 from strongroom.server import incoming, json_body, refusals
 from strongroom.server.answers import Answer, Content, Versioned
-from strongroom.server.asgi import EXCHANGE, Header, Headers, Receive, Scope, Send
+from strongroom.server.asgi import Header, Headers, Receive, Scope, Send, whole
 from strongroom.server.db import Unavailable
 from strongroom.server.header_lines import constant, line
 from strongroom.server.logging import LOGGER, AccessLog
@@ -128,7 +128,7 @@ class Door:
             code = Refusal.internal_error.code
             status, body, extra = self._problem(Refused(Refusal.internal_error), request_id, scope)
         keeps = route is not None and status < 400 and (route.endpoint.cacheable or route.endpoint.conditional)
-        exchange = scope.get(EXCHANGE)
+        exchange = whole(send)
         if (
             exchange is None
             or not isinstance(extra, tuple)
@@ -183,7 +183,7 @@ class Door:
             who = await self._credentials[route](who, incoming.authorization(headers))
         what: Any = segment
         if endpoint.has_body:
-            body = await incoming.body(endpoint, headers, scope, receive, self._body_timeout)
+            body = await incoming.body(endpoint, headers, receive, self._body_timeout)
             what = json_body.decode(body, endpoint.request, endpoint.wrapper)
         elif endpoint.query is not NoQuery:
             what = incoming.query(scope["query_string"], endpoint.query)

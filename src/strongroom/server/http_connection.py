@@ -12,7 +12,6 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from strongroom.server import refusals
-from strongroom.server.asgi import EXCHANGE
 from strongroom.server.http_exchange import Exchange
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -173,7 +172,6 @@ class Connection(HttpToolsProtocol):
             keep_alive=version != "1.0" and not upgrades and parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )
-        self.scope[EXCHANGE] = exchange  # type: ignore[typeddict-unknown-key]  # between our server and our door
         if previous is None or previous.response_complete:
             self._start_asgi_task(exchange, self.app)
         else:

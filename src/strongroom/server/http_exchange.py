@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from strongroom.server.asgi import EXCHANGE, Header
+from strongroom.server.asgi import Header, Whole
 from strongroom.server.header_lines import CONSTANT, FRAMING, line
 
 _WITHOUT_BODY: Final = (204, 304)
@@ -12,7 +12,7 @@ _MOST_JOINED: Final = 64 * 1024
 """A longer body is written by itself rather than copied behind its head."""
 
 
-class Exchange(RequestResponseCycle):
+class Exchange(RequestResponseCycle, Whole):
     """uvicorn's cycle with a shorter way for the answer: head and body are checked, put together and written at once.
 
     The head waits for the first part of the body, as ASGI wants it.
@@ -31,7 +31,7 @@ class Exchange(RequestResponseCycle):
         return body
 
     def answer(self, status: int, lines: bytes, body: bytes) -> bool:
-        """As `asgi.Exchange` has it: a caller who is gone or slow, HEAD and a long body are left to `send`."""
+        """As `Whole` has it: a caller who is gone or slow, HEAD and a long body are left to `send`."""
         if (
             self.response_started
             or self.disconnected
@@ -129,8 +129,6 @@ class Exchange(RequestResponseCycle):
 
     def _complete(self) -> None:
         self.response_complete = True
-        # The two hold each other, and would be garbage that has to be looked for.
-        self.scope.pop(EXCHANGE, None)  # type: ignore[typeddict-item]  # as in `http_connection`
         self.message_event.set()
         if not self.keep_alive:
             self.transport.close()

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from strongroom.server import json_body
-from strongroom.server.asgi import EXCHANGE, Header, Receive, Scope
+from strongroom.server.asgi import Header, Receive, whole
 from strongroom.wire.endpoint import Endpoint
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -69,9 +69,7 @@ def query(raw: bytes, record: type[msgspec.Struct]) -> msgspec.Struct:
     return json_body.decode_query(dict(wanted), record)
 
 
-async def body(
-    endpoint: Endpoint, headers: dict[bytes, bytes], scope: Scope, receive: Receive, seconds: float
-) -> bytes:
+async def body(endpoint: Endpoint, headers: dict[bytes, bytes], receive: Receive, seconds: float) -> bytes:
     """The body, whole within `seconds`; refused by its media type and, announced or not, by its size."""
     media_type = headers.get(b"content-type", b"")
     if media_type != _JSON:
@@ -81,7 +79,7 @@ async def body(
     limit = endpoint.body_limit
     if int(headers.get(b"content-length", b"0")) > limit:
         raise _too_large(limit)
-    if (exchange := scope.get(EXCHANGE)) is not None:
+    if (exchange := whole(receive)) is not None:
         found: bytes | None = exchange.arrived()
         if found is not None:  # as for most requests: nothing to wait for, so no deadline either
             if len(found) > limit:

@@ -113,6 +113,15 @@ async def test_many_headers_are_answered_431(address: tuple[str, int]) -> None:
     assert code(await exchange(address, head + b"a:\r\n\r\n")) == "headers_too_large"
 
 
+async def test_many_headers_are_not_kept_until_the_rest_of_their_head_arrives(address: tuple[str, int]) -> None:
+    head = b"GET /healthz HTTP/1.1\r\n" + b"a:\r\n" * (MAX_HEADERS + 2)
+    assert code(await exchange(address, head)) == "headers_too_large"
+    behind = await exchange(address, HEALTH + head)
+    assert [answer[:4] for answer in behind.split(b"HTTP/1.1 ")[1:]] == [b"200 ", b"431 "]
+    # What the parser refused is answered once.
+    assert code(await exchange(address, head + b"no header\r\n")) == "malformed_request"
+
+
 async def _in_pieces(address: tuple[str, int], *pieces: bytes) -> bytes:
     reader, writer = await asyncio.open_connection(*address)
     read = bytearray()

@@ -97,6 +97,9 @@ class Connection(HttpToolsProtocol):
                 self._head_by = self.loop.time() + self.header_timeout
                 if not self._counts_head:
                     self._head_bytes = len(self.url) + sum(_size(*header) for header in self.headers)
+                    # In memory they are twenty times as large as on their way here: too many are not kept for the rest.
+                    if len(self.headers) > MAX_HEADERS:
+                        self._refuse(Refusal.headers_too_large)
             # Any byte ends the time for the next request, also one of a body that was refused already or between two.
             elif self.cycle is None or self.cycle.response_complete:
                 self._expect_head()
@@ -256,6 +259,7 @@ class Connection(HttpToolsProtocol):
         """Answer what cannot be read, and read no further."""
         self._head_by = _NEVER
         self._deaf = True
+        self.headers = []
         if not self._owes_answer and not self._in_body:
             self._say(refusal)
         elif not self._in_body:

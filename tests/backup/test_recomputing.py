@@ -41,6 +41,7 @@ BREACHES = {
             "UPDATE keypairs SET encrypted_serialized_key = encrypted_serialized_key || 'x'",
             "UPDATE keypairs SET metadata = '{}'",
             "UPDATE keypairs SET metadata = 'no JSON'",
+            "UPDATE keypairs SET metadata = replace(hex(zeroblob(100000)), '00', '[')",
             "UPDATE keypairs SET public_key = public_key || ' '",
             "DELETE FROM external_identifiers WHERE place = 1",
             "DELETE FROM external_identifiers",

@@ -115,7 +115,7 @@ def _is_digest(rows: list[Row]) -> bool:
             metadata=msgspec.json.decode(metadata),
             external_identifiers=[] if first is None else [row[6] for row in rows],
         )
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # the latter where values are nested deeper than we ever store
         return False
     return hmac.compare_digest(keypairs.digest(stored), digest)
 

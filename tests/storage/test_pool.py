@@ -171,3 +171,13 @@ async def test_an_idle_pool_keeps_no_timer(server: Server) -> None:
     await asyncio.sleep(0.05)
     assert own._watch is None
     await own.close()
+
+
+async def test_one_that_was_opened_before_is_the_first_to_be_taken(server: Server) -> None:
+    own, line = Pool(server.connect, size=1), Line()
+    own.add(line)
+    assert await own.take() is line
+    await own.give(line)
+    await own.close()
+    assert line.closed
+    assert not server.lines

@@ -109,12 +109,20 @@ async def test_what_surely_stored_nothing_is_tried_once_more(store: PostgresStor
     assert await count(store) == 1
 
 
-@pytest.mark.parametrize("wrong", [END_MYSELF, raising("40001"), raising("57P01")])
-async def test_and_only_once(store: PostgresStore, wrong: str) -> None:
+@pytest.mark.parametrize("state", ["40001", "40P01"])
+async def test_what_the_neighbours_undid_is_tried_again_a_few_times(store: PostgresStore, state: str) -> None:
+    assert await store.write(Runs(raising(state), times=3)) == 4
+    assert await count(store) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "tries"), [(END_MYSELF, 2), (raising("57P01"), 2), (raising("40001"), 4), (raising("40P01"), 4)]
+)
+async def test_and_then_no_more(store: PostgresStore, wrong: str, tries: int) -> None:
     work = Runs(wrong, times=9)
     with pytest.raises(Unavailable):
         await store.write(work)
-    assert work.count == 2
+    assert work.count == tries
     assert await count(store) == 0
 
 
@@ -136,7 +144,7 @@ async def test_a_mistake_of_ours_is_no_trouble_of_the_server_and_tells_no_values
     assert "no" not in str(caught.value).split()
 
 
-async def test_a_deadlock_is_solved_by_a_second_try(store: PostgresStore) -> None:
+async def test_a_deadlock_is_solved_by_another_try(store: PostgresStore) -> None:
     await store.write(lambda tx: put(tx, 1))
     await store.write(lambda tx: put(tx, 2))
     both = asyncio.Barrier(2)
@@ -150,7 +158,8 @@ async def test_a_deadlock_is_solved_by_a_second_try(store: PostgresStore) -> Non
         await tx.run("UPDATE items SET amount = 1 WHERE id = :id", id=second)
 
     await asyncio.gather(store.write(lambda tx: lock(tx, 1, 2)), store.write(lambda tx: lock(tx, 2, 1)))
-    assert len(runs) == 3
+    # One more, or a few where the neighbour is slow to take what it waited for and both meet again.
+    assert len(runs) >= 3
 
 
 async def test_a_connection_lost_in_commit_is_no_success_and_not_repeated(
@@ -236,6 +245,45 @@ async def test_a_store_that_nobody_has_used_holds_a_restore_off(store: PostgresS
     await elsewhere.close()
     await restore.close()
     await other.open()
+
+
+async def test_a_server_that_ends_idle_sessions_ends_none_that_says_somebody_is_at_work(database: "Database") -> None:
+    database.setting += "%20-cidle_session_timeout%3D100"
+    await database.open()
+    restore = PostgresDestination(database.setting, "area")
+    assert await restore.claim()
+    await asyncio.sleep(0.3)
+    assert not await restore.shut_out()
+    await restore.close()
+
+
+async def test_a_backup_takes_longer_than_the_server_gives_a_transaction(
+    database: "Database", postgres_server: PostgresServer
+) -> None:
+    if postgres_server.version < 17:
+        pytest.skip("servers before PostgreSQL 17 know no such limit")
+    await database.open()
+    snapshot = await open_snapshot(database.setting + "%20-ctransaction_timeout%3D100", "area")
+    await asyncio.sleep(0.3)
+    assert await snapshot.all(COUNT) == [(0,)]
+    await snapshot.close()
+
+
+async def test_a_role_may_have_no_more_connections_than_the_store_is_told(
+    items: Path, postgres_server: PostgresServer
+) -> None:
+    async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
+        await connection.execute("CREATE ROLE frugal LOGIN CONNECTION LIMIT 1")
+        await connection.execute("CREATE SCHEMA AUTHORIZATION frugal")
+    url = postgres_server.url().replace("//strongroom@", "//frugal@")
+    store = PostgresStore(url, "frugal", items, connections=1)
+    await store.open()
+    await store.write(lambda tx: put(tx, 1))
+    another = PostgresStore(url, "frugal", items, connections=1)
+    with pytest.raises(Unavailable) as caught:
+        await another.open()
+    assert "too many connections" in str(caught.value.__cause__)
+    await store.close()
 
 
 async def test_who_looks_on_holds_no_restore_off(store: PostgresStore, database: "Database") -> None:

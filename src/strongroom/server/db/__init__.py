@@ -2,7 +2,7 @@
 
 One text serves every engine: SQL uses `:name` parameters and what SQLite 3.38 and PostgreSQL 14 share. A unit of work
 is a coroutine that awaits nothing but its transaction, so that an engine may run many of them in one commit, and that
-may be run again from its start, so that an engine may answer a deadlock or a lost connection with a second try.
+may be run again from its start, so that an engine may answer a deadlock or a lost connection by trying again.
 """
 
 from collections.abc import Callable, Coroutine

@@ -68,6 +68,11 @@ class Pool(Generic[C]):
     def in_use(self) -> int:
         return len(self._out) + self._opening
 
+    def add(self, connection: C) -> None:
+        """Take charge of one that was opened elsewhere, before the first `take`."""
+        connection.generation, connection.born = self._generation, time.monotonic()
+        self._idle.append(connection)
+
     async def take(self) -> C:
         """A connection, for `give` or `discard` afterwards. Errors of connecting; `Unavailable` after a wait."""
         if self._watch is None:

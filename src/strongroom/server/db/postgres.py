@@ -16,7 +16,7 @@ import psycopg
 
 from strongroom.server.db import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate, pool
 from strongroom.server.db.pool import Pool
-from strongroom.server.db.postgres_connection import Target
+from strongroom.server.db.postgres_connection import Connection, Target
 from strongroom.server.db.postgres_migrate import applied, bring_up_to_date
 from strongroom.server.db.postgres_session import Answer, Session
 
@@ -25,6 +25,8 @@ from strongroom.server.db.postgres_session import Answer, Session
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
 _UNDONE = ("40001", "40P01")  # serialization failure, deadlock: the server has rolled back and says so
+_TRIES_AFTER_UNDONE = 4
+_TRIES_AFTER_LOSS = 2
 # A connection that is of no use any more: the server is going down or was demoted, or a plan or statement it keeps
 # belongs to an older schema.
 _WORN_OUT = ("57P01", "57P02", "57P03", "25006", "0A000", "26000")
@@ -48,6 +50,7 @@ _PHRASES = (
     "does not exist",
     "permission denied",
     "too many clients",
+    "too many connections",
     "starting up",
     "shutting down",
     "server closed the connection",
@@ -60,7 +63,11 @@ class Failure(Exception):
 
 
 class _Again(Exception):
-    """Nothing was stored, and another try may go better."""
+    """Nothing was stored, and another try may go better, if there were fewer than `tries` so far."""
+
+    def __init__(self, tries: int) -> None:
+        super().__init__()
+        self.tries = tries
 
 
 class PostgresTransaction:
@@ -132,13 +139,13 @@ class PostgresStore:
         await self._opened()
 
     async def read(self, work: Work[T]) -> T:
-        return await self._twice(self._read, work)
+        return await self._repeated(self._read, work)
 
     async def read_many(self, work: Work[T]) -> T:
-        return await self._twice(self._read, work)
+        return await self._repeated(self._read, work)
 
     async def write(self, work: Work[T]) -> T:
-        return await self._twice(self._write, work)
+        return await self._repeated(self._write, work)
 
     async def check(self) -> None:
         # What is tried below changes a row where it stands. That goes well for long after the first new row did not.
@@ -162,29 +169,35 @@ class PostgresStore:
             if self._pool is None:
                 opened = Pool(partial(Session.open, self._target), self._connections)
                 try:
-                    connection = await self._target.connect(working=True)
-                    try:
-                        await self._target.refuse_shared_sessions(connection)
-                        await bring_up_to_date(connection, self._target.schema, migrate.load(self._migrations))
-                        # One from the start, for a restore knows a service that nobody calls by its connections.
-                        await opened.give(await opened.take())
-                        self._pool = opened
-                    finally:
-                        await connection.close()
+                    # Kept from the start: a restore knows a service that nobody calls by its connections.
+                    opened.add(Session(await self._prepared()))
                 except (psycopg.Error, OSError) as error:
                     raise Unavailable from failure(error)
+                self._pool = opened
             return self._pool
 
-    async def _twice(self, attempt: Callable[[Session, Work[T]], Awaitable[T]], work: Work[T]) -> T:
+    async def _prepared(self) -> Connection:
+        connection = await self._target.connect(working=True)
         try:
-            return await self._once(attempt, work)
-        except _Again:
-            # Long enough for the neighbour of a deadlock to get what it waits for, and not the same for all.
-            await asyncio.sleep((5 + secrets.randbelow(20)) / 1000)
+            await self._target.refuse_shared_sessions(connection)
+            await bring_up_to_date(connection, self._target.schema, migrate.load(self._migrations))
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _repeated(self, attempt: Callable[[Session, Work[T]], Awaitable[T]], work: Work[T]) -> T:
+        tries = 0
+        while True:
             try:
                 return await self._once(attempt, work)
             except _Again as again:
-                raise Unavailable from again.__cause__
+                tries += 1
+                if tries >= again.tries:
+                    raise Unavailable from again.__cause__
+            # For the neighbour of a deadlock to get what it waits for, and not the same for all. A neighbour that is
+            # slow to take it is met again: so three times as long each time, a third of a second altogether.
+            await asyncio.sleep((5 + secrets.randbelow(20)) * 3 ** (tries - 1) / 1000)
 
     async def _once(self, attempt: Callable[[Session, Work[T]], Awaitable[T]], work: Work[T]) -> T:
         sessions = self._pool or await self._opened()
@@ -272,9 +285,11 @@ def _judge(error: psycopg.Error, session: Session) -> Exception:
     state = error.sqlstate or ""
     if session.closed or state.startswith("57P"):
         # Once COMMIT is on its way nobody knows: not a success, and not for us to repeat.
-        return Unavailable() if session.committing else _Again()
-    if state in _UNDONE or state in _WORN_OUT:
-        return _Again()
+        return Unavailable() if session.committing else _Again(_TRIES_AFTER_LOSS)
+    if state in _UNDONE:
+        return _Again(_TRIES_AFTER_UNDONE)
+    if state in _WORN_OUT:
+        return _Again(_TRIES_AFTER_LOSS)
     if isinstance(error, psycopg.IntegrityError):
         return ConstraintViolated()
     if isinstance(error, psycopg.OperationalError) or state[:2] in _CLASSES_OF_TROUBLE:

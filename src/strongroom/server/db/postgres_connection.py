@@ -27,7 +27,8 @@ PREPARED_STATEMENTS = 1_000
 RESTORE_GOES_ON = "a restore into this database is going on: start when it has ended"
 
 # A commit that does not wait for the disk would be acknowledged and could be lost. What waits for more is left alone.
-# Reading is the default, so that only a write transaction that says so can change anything.
+# Reading is the default, so that only a write transaction that says so can change anything. No session is ended because
+# it is idle: its locks say that somebody is at work.
 _PREPARE_SESSION = """
 SELECT set_config('search_path', $1, false),
        set_config('synchronous_commit',
@@ -36,7 +37,13 @@ SELECT set_config('search_path', $1, false),
        set_config('default_transaction_read_only', 'on', false),
        set_config('statement_timeout', $2, false),
        set_config('lock_timeout', $3, false),
-       set_config('idle_in_transaction_session_timeout', $2, false)
+       set_config('idle_in_transaction_session_timeout', $2, false),
+       set_config('idle_session_timeout', '0', false)
+"""
+# A migration, a backup or a restore may have a large table to go through. Not every server knows all of these.
+_WITHOUT_HURRY = """
+SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN
+('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')
 """
 # How a restore knows that somebody works on the schema. Bound to the session: it goes with the connection, also where a
 # process is killed, and other roles are shut out by it though they may not see whose session it is.
@@ -195,6 +202,11 @@ class Target:
         async with await self.connect() as other:
             if pid != again or again == await _serving(other):
                 raise SchemaError("a pooler of connections has to keep a session for each of them: pool_mode = session")
+
+
+async def without_hurry(connection: Connection) -> None:
+    """Until the transaction ends nothing in it is given up because it takes long."""
+    await connection.execute(_WITHOUT_HURRY)
 
 
 async def _serving(connection: Connection) -> int:

@@ -24,16 +24,11 @@ from strongroom.server.db.copying import (
 )
 from strongroom.server.db.migrate import Migration
 from strongroom.server.db.postgres import failure
-from strongroom.server.db.postgres_connection import Connection, Target
+from strongroom.server.db.postgres_connection import Connection, Target, without_hurry
 from strongroom.server.db.postgres_migrate import bring_up_to_date, shut_out, take_lock, try_session_lock
 from strongroom.server.db.postgres_tables import TABLES, run, structure_of, tables_of
 from strongroom.server.db.structure import Structure
 
-_WITHOUT_HURRY = (
-    "SET LOCAL statement_timeout = 0",
-    "SET LOCAL lock_timeout = 0",
-    "SET LOCAL idle_in_transaction_session_timeout = 0",
-)
 _BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_LOADING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _TYPES: dict[Kind, str] = {"text": "text", "integer": "int8", "bytes": "bytea"}
@@ -56,8 +51,7 @@ class PostgresSnapshot:
             snapshot = cls(connection, target.schema)
             try:
                 await connection.execute(_BEGIN_SNAPSHOT)
-                for statement in _WITHOUT_HURRY:
-                    await connection.execute(statement)
+                await without_hurry(connection)
                 names = await snapshot.all(TABLES, schema=target.schema)
             except BaseException:
                 await connection.close()
@@ -141,8 +135,7 @@ class PostgresDestination:
         with _translated():
             connection = await self._connected()
             await connection.execute(_BEGIN_LOADING)
-            for statement in _WITHOUT_HURRY:
-                await connection.execute(statement)
+            await without_hurry(connection)
             await take_lock(connection, self._target.schema)
             stage = (await self.state()).stage
             if stage is Stage.used:

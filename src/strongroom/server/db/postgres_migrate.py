@@ -6,7 +6,7 @@ import time
 import psycopg
 
 from strongroom.server.db import Row, Value, migrate
-from strongroom.server.db.postgres_connection import Connection, lock_key
+from strongroom.server.db.postgres_connection import Connection, lock_key, without_hurry
 from strongroom.server.db.statements import numbered
 
 _HAS_SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname = :schema"
@@ -14,12 +14,6 @@ _HAS_HISTORY = "SELECT 1 FROM pg_tables WHERE schemaname = :schema AND tablename
 _TAKE_LOCK = "SELECT pg_advisory_xact_lock(:key)"
 _TRY_SESSION_LOCK = "SELECT pg_try_advisory_lock(:key)"
 _LOOKS, _PAUSE_SECONDS = 10, 0.1
-# A migration may have a large table to go through.
-_WITHOUT_HURRY = (
-    "SET LOCAL statement_timeout = 0",
-    "SET LOCAL lock_timeout = 0",
-    "SET LOCAL idle_in_transaction_session_timeout = 0",
-)
 
 
 async def bring_up_to_date(connection: Connection, schema: str, known: list[migrate.Migration]) -> None:
@@ -30,8 +24,7 @@ async def bring_up_to_date(connection: Connection, schema: str, known: list[migr
     while migrate.pending(known, await applied(connection, schema)):
         async with connection.transaction():
             await connection.execute("SET TRANSACTION READ WRITE")
-            for statement in _WITHOUT_HURRY:
-                await connection.execute(statement)
+            await without_hurry(connection)
             await take_lock(connection, schema)
             if await _one(connection, _HAS_SCHEMA, schema=schema) is None:
                 # The name is ours or was checked to be plain when the URL was read.

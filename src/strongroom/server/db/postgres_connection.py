@@ -13,8 +13,9 @@ from psycopg import adapt, conninfo, pq
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
 from psycopg.types.string import StrBinaryDumper
 
-from strongroom.server.db import Row
+from strongroom.server.db import Row, Value
 from strongroom.server.db.migrate import SchemaError
+from strongroom.server.db.statements import numbered
 from strongroom.server.settings import SettingsError, is_loopback
 
 OLDEST_VERSION = 140_000
@@ -207,6 +208,12 @@ class Target:
 async def without_hurry(connection: Connection) -> None:
     """Until the transaction ends nothing in it is given up because it takes long."""
     await connection.execute(_WITHOUT_HURRY)
+
+
+async def run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
+    """A statement with `:name` parameters; psycopg's errors."""
+    text, names = numbered(sql)
+    return await connection.execute(text, [values[name] for name in names], binary=True)
 
 
 async def _serving(connection: Connection) -> int:

@@ -24,9 +24,9 @@ from strongroom.server.db.copying import (
 )
 from strongroom.server.db.migrate import Migration
 from strongroom.server.db.postgres import failure
-from strongroom.server.db.postgres_connection import Connection, Target, without_hurry
+from strongroom.server.db.postgres_connection import Connection, Target, run, without_hurry
 from strongroom.server.db.postgres_migrate import bring_up_to_date, shut_out, take_lock, try_session_lock
-from strongroom.server.db.postgres_tables import TABLES, run, structure_of, tables_of
+from strongroom.server.db.postgres_tables import TABLES, structure_of, tables_of
 from strongroom.server.db.structure import Structure
 
 _BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"

@@ -3,11 +3,8 @@
 import asyncio
 import time
 
-import psycopg
-
 from strongroom.server.db import Row, Value, migrate
-from strongroom.server.db.postgres_connection import Connection, lock_key, without_hurry
-from strongroom.server.db.statements import numbered
+from strongroom.server.db.postgres_connection import Connection, lock_key, run, without_hurry
 
 _HAS_SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname = :schema"
 _HAS_HISTORY = "SELECT 1 FROM pg_tables WHERE schemaname = :schema AND tablename = 'schema_migrations'"
@@ -34,7 +31,7 @@ async def bring_up_to_date(connection: Connection, schema: str, known: list[migr
             for migration in migrate.pending(known, await applied(connection, schema))[:1]:
                 for statement in migration.statements:
                     await connection.execute(statement, prepare=False)
-                await _run(connection, migrate.RECORD, **migration.record(time.time_ns() // 1_000_000))
+                await run(connection, migrate.RECORD, **migration.record(time.time_ns() // 1_000_000))
 
 
 async def take_lock(connection: Connection, schema: str) -> None:
@@ -69,9 +66,4 @@ async def applied(connection: Connection, schema: str) -> dict[int, str]:
 
 
 async def _one(connection: Connection, sql: str, **values: Value) -> Row | None:
-    return await (await _run(connection, sql, **values)).fetchone()
-
-
-async def _run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
-    text, names = numbered(sql)
-    return await connection.execute(text, [values[name] for name in names], binary=True)
+    return await (await run(connection, sql, **values)).fetchone()

@@ -2,12 +2,8 @@
 
 from typing import Any
 
-import psycopg
-
-from strongroom.server.db import Row, Value
 from strongroom.server.db.copying import HISTORY_TABLE, Column, Kind, Table
-from strongroom.server.db.postgres_connection import Connection
-from strongroom.server.db.statements import numbered
+from strongroom.server.db.postgres_connection import Connection, run
 from strongroom.server.db.structure import Index, Structure, conjuncts, literals
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = :schema ORDER BY tablename"
@@ -75,11 +71,6 @@ async def structure_of(connection: Connection, schema: str) -> dict[str, Structu
         table: Structure(frozenset(found), frozenset(choices.get(table, set())), indexes.get(table, {}), firm[table])
         for table, found in columns.items()
     }
-
-
-async def run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
-    text, names = numbered(sql)
-    return await connection.execute(text, [values[name] for name in names], binary=True)
 
 
 async def _all(connection: Connection, sql: str, schema: str) -> list[Any]:

@@ -23,7 +23,7 @@ _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 _SPACE: Final = b" \t\r\n"
 # How Base64 of a key starts, wrapped or not. Ciphertext fails here at its first bytes.
 _PACKED: Final = re.compile(rb"[A-Za-z0-9+/_=\- \t\r\n]{40}")
-# First bytes of DER, gzip, zlib and of that. Of random bytes three in four are none of them.
+# First bytes of DER, gzip, zlib and of that. Of random bytes seven in ten are none of them.
 _TELLING: Final = frozenset(b"\x30\x1f\x78=" + _BASE64 + b"-_" + _SPACE)
 # Characters of the shortest private key that stands in Base64 or DER: nothing below is worth decoding.
 _SHORTEST: Final = 40
@@ -62,10 +62,10 @@ def parts_hold_private_key(text: str, parts: Iterable[bytes]) -> bool:
         if mark in text or mark in shown:
             return True
     budget = [_UNPACK_TRIES]
-    is_key_set = '"kty"' in shown
+    names_key_type = '"kty"' in shown
     for part in parts:
         # Base64 itself is neither DER nor JSON nor compressed, so that only what it stands for is left to look at.
-        if (is_key_set and _is_jwk(part)) or (
+        if (names_key_type and _is_jwk(part)) or (
             part[0] in _TELLING and (_starts_key(part) or _packs_key(part, budget, _DEPTH - 1))
         ):
             return True

@@ -1,5 +1,6 @@
 """The types of ASGI, in which server, door and portal speak to each other."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
@@ -12,19 +13,19 @@ Header: TypeAlias = tuple[bytes, bytes]
 Headers: TypeAlias = list[Header]
 
 
-class Whole:
+class Whole(ABC):
     """One request and its answer, with the shorter ways that our own server has beside messages."""
 
+    @abstractmethod
     def arrived(self) -> bytes | None:
         """The whole body, if nothing is left to wait for; None where it has to be received."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, status: int, lines: bytes, body: bytes) -> bool:
         """Send a whole answer at once; `lines` are its header lines (`header_lines`) but for those that frame it.
 
         False, and nothing is sent, where messages are the way.
         """
-        raise NotImplementedError
 
 
 def whole(way: Receive | Send) -> Whole | None:

@@ -24,19 +24,23 @@ def connect(path: Path, *, checkpoints: bool, read_only: bool = False) -> sqlite
         check_same_thread=False,
         cached_statements=256,
     )
-    connection.execute("PRAGMA temp_store = MEMORY")
-    if not checkpoints:
-        # Only one connection does: SQLite before 3.51.3 can damage a file when two of them reset the log.
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-    if read_only:
-        connection.execute("PRAGMA query_only = ON")
-    else:
-        _keep_a_log(connection)
-        connection.execute("PRAGMA synchronous = FULL")
+    try:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        if not checkpoints:
+            # Only one connection does: SQLite before 3.51.3 can damage a file when two of them reset the log.
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+        if read_only:
+            connection.execute("PRAGMA query_only = ON")
+        else:
+            _enter_wal_mode(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
-def _keep_a_log(connection: sqlite3.Connection) -> None:
+def _enter_wal_mode(connection: sqlite3.Connection) -> None:
     """Bring the file into WAL mode, waiting for others who do the same for `BUSY_TIMEOUT_SECONDS`.
 
     SQLite's own timeout does not hold here: of two that both read a new file and want to change its mode, one is told

@@ -55,7 +55,7 @@ bench-full: $(VENV)/.dev  ## The same with one million users and more rounds: ha
 	$(BIN)/python -m bench --full
 
 docs: $(VENV)/.dev        ## Write the generated pages: api.md, settings.md, refusals.md
-	$(BIN)/python -m strongroom.server.pages docs
+	$(BIN)/python -m tools.pages docs
 
 # Needs uv. The locks hold versions and hashes for every platform and never name an index.
 lock:

@@ -8,9 +8,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from tools.postgres_server import PostgresServer
+
 from bench.machine import cores
 from bench.seed import Seeded, deploy, synced
-from strongroom.testing.postgres_server import PostgresServer
 
 ENGINES = ("sqlite", "postgresql")
 

@@ -20,10 +20,10 @@ from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.names import canonical_realm, realm_tag
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.serialization import CipherArtefacts, join_artefacts
-from strongroom.server.clock import DAY, SystemClock
-from strongroom.server.passphrases import PassphraseHasher
-from strongroom.server.secret import ServerSecret, load_or_create
-from strongroom.server.tokens import digest
+from strongroom.runtime.clock import DAY, SystemClock
+from strongroom.runtime.secret import ServerSecret, load_or_create
+from strongroom.runtime.tokens import digest
+from strongroom.services.passphrases import PassphraseHasher
 
 ACTIVE = 64
 """Users whose sessions send the requests, if a measurement does not ask for more."""

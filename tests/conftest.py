@@ -15,8 +15,8 @@ from strongroom.access.sandbox import SandboxKeys
 from strongroom.app import Application
 from strongroom.crypto.checksum import with_checksum
 from strongroom.crypto.rsa4096 import PrivateKey
-from strongroom.server.clock import MovableClock
-from strongroom.server.settings import load
+from strongroom.runtime.clock import MovableClock
+from strongroom.runtime.settings import load
 
 KEYS = Path(__file__).parent / "keys"
 BASE_URL = "http://127.0.0.1:8000"

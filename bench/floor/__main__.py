@@ -13,9 +13,9 @@ import uvloop
 
 from bench.floor.databases import Database, Postgres, Sqlite
 from bench.floor.endpoints import Endpoints, Handler, Refused
-from strongroom.server.acceptor import ALONE, Acceptor
-from strongroom.server.http import BACKLOG, KEEP_ALIVE_SECONDS, bind
-from strongroom.server.secret import ServerSecret, load_or_create
+from strongroom.http.acceptor import ALONE, Acceptor
+from strongroom.http.server import BACKLOG, KEEP_ALIVE_SECONDS, bind
+from strongroom.runtime.secret import ServerSecret, load_or_create
 
 
 class Application:

@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeAlias
 
 import psycopg
 
-from strongroom.server.db.sqlite_file import connect
-from strongroom.server.db.statements import numbered
+from strongroom.storage.postgres.statements import numbered
+from strongroom.storage.sqlite.file import connect
 
 AREAS = ("access", "keystore", "vault")
 POOL_SIZE = 8

@@ -24,7 +24,7 @@ from bench.floor.databases import Database
 from strongroom.access import subscriptions
 from strongroom.keystore import data_encryption_keys, key_encryption_key, users
 from strongroom.keystore import session as keystore_session
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
 from strongroom.vault import classification_nodes
 from strongroom.vault import session as vault_session
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from strongroom.access import closing, providers, sandbox, subscriptions
-from strongroom.server.ids import new_row_id
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.ids import new_row_id
+from strongroom.runtime.secret import ServerSecret
 from strongroom.wire.refusal import Refusal, Refused
 
 pytestmark = pytest.mark.anyio

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from strongroom.access import providers, subscriptions, usage
-from strongroom.server.clock import DAY, HOUR, MINUTE
-from strongroom.server.db import Unavailable
-from strongroom.server.principals import Subscription
-from strongroom.server.usage import UsageCounter
+from strongroom.runtime.clock import DAY, HOUR, MINUTE
+from strongroom.runtime.principals import Subscription
+from strongroom.services.usage import UsageCounter
+from strongroom.storage import Unavailable
 
 pytestmark = pytest.mark.anyio
 NOW = 1_000 * DAY + 5 * HOUR + 7 * MINUTE

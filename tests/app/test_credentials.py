@@ -7,8 +7,8 @@ import pytest
 
 from strongroom.access import subscriptions
 from strongroom.app.credentials import Credentials
-from strongroom.server.db import T, Work
-from strongroom.server.usage import UsageCounter
+from strongroom.services.usage import UsageCounter
+from strongroom.storage import T, Work
 from strongroom.wire.refusal import Refused
 
 pytestmark = pytest.mark.anyio

@@ -8,9 +8,9 @@ import pytest
 
 from strongroom.access import usage as access_usage
 from strongroom.app import upkeep
-from strongroom.server.db import Transaction, Unavailable
-from strongroom.server.principals import Subscription
-from strongroom.server.usage import Counts, UsageCounter
+from strongroom.runtime.principals import Subscription
+from strongroom.services.usage import Counts, UsageCounter
+from strongroom.storage import Transaction, Unavailable
 
 pytestmark = pytest.mark.anyio
 

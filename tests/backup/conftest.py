@@ -15,6 +15,7 @@ from urllib.parse import quote
 import httpx
 import psycopg
 import pytest
+from tools.postgres_server import PostgresServer
 
 from strongroom.access.sandbox import SandboxKeys
 from strongroom.app import Application
@@ -23,10 +24,9 @@ from strongroom.backup.making import back_up
 from strongroom.backup.manifest import Manifest
 from strongroom.backup.restoring import restore
 from strongroom.backup.verifying import verify_databases
-from strongroom.server.db import Row, Transaction
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import Settings, load
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import Settings, load
+from strongroom.storage import Row, Transaction
 
 AREAS = ("access", "keystore", "vault", "portal")
 BASE_URL = "http://127.0.0.1:8000"

@@ -27,9 +27,9 @@ from strongroom.backup.manifest import (
     fingerprints,
     parse,
 )
-from strongroom.server.db import Row
-from strongroom.server.db.copying import Column, Table
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Row
+from strongroom.storage.copying import Column, Table
 
 SECRET = ServerSecret(b"s" * 32)
 CREATED_AT = "2026-01-31T12:00:00.000Z"

@@ -7,8 +7,8 @@ import pytest
 
 from strongroom.backup import areas, recomputing
 from strongroom.backup.verifying import verify_archive, verify_databases
-from strongroom.server.db import Row
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Row
 
 pytestmark = pytest.mark.anyio
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs
 
 import psycopg
 import pytest
+from tools.postgres_server import PostgresServer
 
 from strongroom.backup import areas, restoring
 from strongroom.backup.archive import Reader
@@ -20,14 +21,13 @@ from strongroom.backup.making import back_up
 from strongroom.backup.manifest import ArchiveRefused
 from strongroom.backup.restoring import RestoreRefused
 from strongroom.backup.verifying import verify_databases
-from strongroom.server.data_locks import InUse
-from strongroom.server.db.migrate import SchemaError
-from strongroom.server.db.open import open_destination, open_snapshot
-from strongroom.server.db.postgres_connection import Target
-from strongroom.server.db.sqlite_file import bring_up_to_date, connect
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import load
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import load
+from strongroom.storage.data_locks import InUse
+from strongroom.storage.migrate import SchemaError
+from strongroom.storage.open import open_destination, open_snapshot
+from strongroom.storage.postgres.connection import Target
+from strongroom.storage.sqlite.file import bring_up_to_date, connect
 from strongroom.testing.service import Service
 
 pytestmark = pytest.mark.anyio

@@ -13,11 +13,11 @@ import pytest
 from strongroom.backup import verifying
 from strongroom.backup.manifest import ArchiveRefused
 from strongroom.backup.verifying import verify_archive, verify_databases
-from strongroom.server.db import Unavailable
-from strongroom.server.db.copying import NotThere
-from strongroom.server.db.migrate import SchemaError
-from strongroom.server.db.open import open_snapshot
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Unavailable
+from strongroom.storage.copying import NotThere
+from strongroom.storage.migrate import SchemaError
+from strongroom.storage.open import open_snapshot
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from bench.seed import LOGIN_SECRET, User, deploy
 
 from bench import load, machine, processes, report, slow_flush
 from strongroom.crypto.grammar import login_secret_class
-from strongroom.server.tokens import digest, parse_session
+from strongroom.runtime.tokens import digest, parse_session
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -17,11 +17,11 @@ from tests.browser.touring import PATTERNS, TEMPLATES, Seen, Tour, pattern_of
 from strongroom import Strongroom
 from strongroom.access import usage
 from strongroom.portal.area import PREFIX
-from strongroom.server.clock import DAY, HOUR, SystemClock, wire_time
-from strongroom.server.db.open import open_store
-from strongroom.server.ids import from_text
-from strongroom.server.principals import Subscription
-from strongroom.server.usage import UsageCounter
+from strongroom.runtime.clock import DAY, HOUR, SystemClock, wire_time
+from strongroom.runtime.ids import from_text
+from strongroom.runtime.principals import Subscription
+from strongroom.services.usage import UsageCounter
+from strongroom.storage.open import open_store
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Portal

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from strongroom.server import tokens
+from strongroom.runtime import tokens
 
 
 def test_an_encrypted_value(data: Callable[..., Any], sealed: Callable[..., str]) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from strongroom.testing.postgres_server import PostgresServer
+from tools.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run

@@ -12,8 +12,8 @@ from strongroom.cli.lazy import LazyGroup
 from strongroom.cli.output import EXIT_CODES, ExitCode, Failed, NotAvailable, SettingRefused
 from strongroom.cli.root import root
 from strongroom.client.errors import ConfigurationRefused, ServiceRefused, ServiceUnavailable
-from strongroom.server.db import Unavailable
-from strongroom.server.settings import SettingsError
+from strongroom.runtime.settings import SettingsError
+from strongroom.storage import Unavailable
 
 HEAVY = ("asyncio", "cryptography", "httpx", "msgspec", "uvicorn", "argon2", "PIL", "sqlite3")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from strongroom.cli.running import shared_out
-from strongroom.server.settings import AREAS, Settings
+from strongroom.runtime.settings import AREAS, Settings
 
 # PostgreSQL's `max_connections` is 100, of which three are kept for its administrators.
 TAKEN_BY_DEFAULT = 97

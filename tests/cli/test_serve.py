@@ -16,7 +16,7 @@ import pytest
 
 from strongroom.cli.output import ExitCode
 from strongroom.cli.serve import curl, exports
-from strongroom.server.settings import AREAS, meanings
+from strongroom.runtime.settings import AREAS, meanings
 from strongroom.testing import Service
 
 KEYS = ("subscription_key", "secondary_subscription_key", "inactive_subscription_key", "provider_api_key")

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-
-from strongroom.testing.postgres_server import PostgresServer
+from tools.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

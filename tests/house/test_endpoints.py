@@ -9,16 +9,17 @@ import httpx
 import msgspec
 import pytest
 
+from strongroom.http import openapi
+from strongroom.http.answers import Answer, Content, Versioned
+from strongroom.http.system import SystemApi
 from strongroom.keystore.api import KeystoreApi
-from strongroom.server import openapi, pages, principals
-from strongroom.server.answers import Answer, Content, Versioned
-from strongroom.server.principals import KeystoreSession, Provider, Subscription, VaultSession
-from strongroom.server.system import SystemApi
+from strongroom.runtime import principals
+from strongroom.runtime.principals import KeystoreSession, Provider, Subscription, VaultSession
 from strongroom.testing import Service
 from strongroom.vault.api import VaultApi
 from strongroom.wire import keystore, system, vault
 from strongroom.wire.endpoint import Credential, Endpoint, NoBody, NoQuery, Open
-from strongroom.wire.refusal import Refusal
+from strongroom.wire.refusal import RESERVED, Refusal
 
 PRINCIPALS: dict[Credential, type] = {
     Credential.provider: Provider,
@@ -116,7 +117,7 @@ def test_reserved_refusals_stand_in_no_endpoint_of_their_own() -> None:
     declared: set[Refusal] = set()
     for endpoint in ENDPOINTS:
         declared |= set(endpoint.refusals)
-    assert not declared & pages.RESERVED
+    assert not declared & RESERVED
 
 
 # The OpenAPI document is the tables in another language.

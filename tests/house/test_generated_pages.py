@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from strongroom.server import pages
-from strongroom.server.settings import environment_name, meanings
+from strongroom.runtime.settings import environment_name, meanings
 from strongroom.wire.refusal import Refusal
+from tools import pages
 
 STALE = "the page is stale: run `make docs`"
 

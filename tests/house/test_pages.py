@@ -10,7 +10,7 @@ import click
 import pytest
 
 from strongroom.cli.root import root as program
-from strongroom.server import pages
+from tools import pages
 
 Texts = dict[str, str]
 
@@ -18,7 +18,7 @@ BLOCK = re.compile(r"^```(?:sh|console|bash)?\n(.*?)^```", re.MULTILINE | re.DOT
 SPAN = re.compile(r"`(strongroom [a-z][^`\n]*)`")
 VARIABLE = re.compile(r"\bSTRONGROOM_[A-Z_]+\b")
 FILE = re.compile(
-    r"`((?:src|tests|docs|vectors|bench|requirements)/[\w./-]+\.\w+|(?:server|wire|crypto|cli)/[\w/]+\.py)`"
+    r"`((?:src|tests|docs|vectors|bench|tools|requirements)/[\w./-]+\.\w+|(?:http|storage|services|runtime|wire|crypto|cli)/[\w/]+\.py)`"
 )
 
 
@@ -68,7 +68,9 @@ def test_the_rule_itself_tells_the_difference() -> None:
 
 def test_every_variable_is_read_somewhere(manual: Texts, texts: Texts) -> None:
     # Tests have switches of their own, which their conftest reads.
-    reading = (text for name, text in texts.items() if name.startswith("src/") or name.endswith("/conftest.py"))
+    reading = (
+        text for name, text in texts.items() if name.startswith(("src/", "tools/")) or name.endswith("/conftest.py")
+    )
     read = pages.settings() + "".join(reading)
     known = set(VARIABLE.findall(read))
     named = {variable for text in manual.values() for variable in VARIABLE.findall(text)}

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from strongroom.server import pages
-from strongroom.wire.refusal import Refusal
+from strongroom.wire.refusal import RESERVED, Refusal
 
 Package = dict[str, ast.Module]
 
@@ -26,10 +25,10 @@ COMPARED_OPENLY = {
 SQL = re.compile(r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|ORDER BY|VALUES)\b")
 _FROM_SCHEMA = "names of tables and columns, taken from the schema that our migrations made"
 COMPOSED_SQL = {
-    ("src/strongroom/server/db/postgres_copy.py", "load"): _FROM_SCHEMA,
-    ("src/strongroom/server/db/sqlite_tables.py", "delete"): _FROM_SCHEMA,
-    ("src/strongroom/server/db/sqlite_tables.py", "insert"): _FROM_SCHEMA,
-    ("src/strongroom/server/db/sqlite_tables.py", "select"): _FROM_SCHEMA,
+    ("src/strongroom/storage/postgres/copying.py", "load"): _FROM_SCHEMA,
+    ("src/strongroom/storage/sqlite/tables.py", "delete"): _FROM_SCHEMA,
+    ("src/strongroom/storage/sqlite/tables.py", "insert"): _FROM_SCHEMA,
+    ("src/strongroom/storage/sqlite/tables.py", "select"): _FROM_SCHEMA,
     ("src/strongroom/cli/demo/evidence.py", "_newest"): "the table's name, out of a tuple of the module",
     ("src/strongroom/vault/classification_nodes.py", "list_nodes"): "joins conditions that are constants of the module",
 }
@@ -202,7 +201,7 @@ def test_every_module_says_what_it_is_for(package: Package) -> None:
 
 
 def test_every_refusal_is_raised_somewhere_or_reserved(package: Package) -> None:
-    speaking = ("/wire/", "/client/", "/server/pages.py", "/server/refusals.py")  # they name codes and raise none
+    speaking = ("/wire/", "/client/", "/http/refusals.py")  # they name codes and raise none
     raised = {
         node.attr
         for name, tree in package.items()
@@ -210,4 +209,4 @@ def test_every_refusal_is_raised_somewhere_or_reserved(package: Package) -> None
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Refusal"
     }
-    assert set(Refusal.__members__) - raised == {refusal.code for refusal in pages.RESERVED}
+    assert set(Refusal.__members__) - raised == {refusal.code for refusal in RESERVED}

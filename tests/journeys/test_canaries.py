@@ -18,7 +18,7 @@ from strongroom import AsyncStrongroom
 from strongroom.client.observing import Exchange
 from strongroom.crypto import randomness
 from strongroom.crypto.derivation import parse_derivation_artefacts
-from strongroom.server.logging import configure
+from strongroom.runtime.logging import configure
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

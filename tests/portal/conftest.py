@@ -18,9 +18,9 @@ from strongroom.app import Application
 from strongroom.portal.area import PREFIX, Portal
 from strongroom.portal.messaging.mail import MailQueue, Message
 from strongroom.portal.messaging.mailers import OutboxMailer
-from strongroom.server import passphrases
-from strongroom.server.clock import MovableClock
-from strongroom.server.settings import load
+from strongroom.runtime.clock import MovableClock
+from strongroom.runtime.settings import load
+from strongroom.services import passphrases
 
 BASE_URL = "http://localhost:8000"
 HTTPS_URL = "https://localhost:8443"

@@ -9,7 +9,7 @@ from tests.portal.authenticator import Authenticator
 
 from strongroom.crypto.checksum import with_checksum
 from strongroom.portal.web.page import Page
-from strongroom.server.db import Row, Store, Transaction
+from strongroom.storage import Row, Store, Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyotp
 import pytest
 
-from strongroom.server.logging import LOGGER, JsonFormatter
+from strongroom.runtime.logging import LOGGER, JsonFormatter
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Site

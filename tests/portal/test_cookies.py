@@ -8,9 +8,9 @@ import pytest
 
 from strongroom.app import Application
 from strongroom.portal.accounts import developers, sessions
-from strongroom.server.clock import HOUR
-from strongroom.server.db import Transaction
-from strongroom.server.settings import load
+from strongroom.runtime.clock import HOUR
+from strongroom.runtime.settings import load
+from strongroom.storage import Transaction
 
 pytestmark = pytest.mark.anyio
 

@@ -10,10 +10,10 @@ from click.testing import CliRunner, Result
 from tests.portal.furnished import KEY, OPERATOR, differences, rows
 
 from strongroom.cli.root import root
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.db import Transaction, Unavailable
-from strongroom.server.ids import from_text
+from strongroom.runtime.ids import from_text
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction, Unavailable
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site

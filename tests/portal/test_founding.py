@@ -6,8 +6,8 @@ import pytest
 
 from strongroom.backup.verifying import verify_databases
 from strongroom.portal import reminders
-from strongroom.server.clock import HOUR, MINUTE, SECOND
-from strongroom.server.db import Unavailable
+from strongroom.runtime.clock import HOUR, MINUTE, SECOND
+from strongroom.storage import Unavailable
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site

@@ -18,11 +18,11 @@ from strongroom.portal.limits import TooMany
 from strongroom.portal.messaging import mail, messages
 from strongroom.portal.messaging.mail import MAX_TRIES, MailQueue, Message, NotSent
 from strongroom.portal.messaging.mailers import OutboxMailer, SmtpMailer, compose, make
-from strongroom.server.clock import MovableClock
-from strongroom.server.db import Store, Transaction
-from strongroom.server.db.open import open_store
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import load
+from strongroom.runtime.clock import MovableClock
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import load
+from strongroom.storage import Store, Transaction
+from strongroom.storage.open import open_store
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from strongroom.portal.subscriptions import products
-from strongroom.server.settings import SettingsError
+from strongroom.runtime.settings import SettingsError
 
 GOOD = """
 [[product]]

@@ -18,9 +18,9 @@ from strongroom.portal.pages.usage import LATENCIES
 from strongroom.portal.sealing import Unreadable, seal, unseal
 from strongroom.portal.web import cookies
 from strongroom.portal.web.signing_in import safe_next
-from strongroom.server.db import Store, Transaction
-from strongroom.server.db.open import open_store
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Store, Transaction
+from strongroom.storage.open import open_store
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Site

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from strongroom.portal.subscriptions import shown_once
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
 
 pytestmark = pytest.mark.anyio
 

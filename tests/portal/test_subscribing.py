@@ -13,8 +13,8 @@ from strongroom.portal.membership import organisations
 from strongroom.portal.subscriptions import subscribing
 from strongroom.portal.subscriptions.products import Product
 from strongroom.portal.subscriptions.subscribing import MAX_EXPIRY, WrongExpiry, expiry
-from strongroom.server.clock import DAY, wire_time
-from strongroom.server.ids import from_text
+from strongroom.runtime.clock import DAY, wire_time
+from strongroom.runtime.ids import from_text
 from strongroom.wire.refusal import Refused
 
 if TYPE_CHECKING:

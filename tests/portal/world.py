@@ -23,9 +23,9 @@ from strongroom.portal.accounts import sessions
 from strongroom.portal.area import PREFIX
 from strongroom.portal.web import cookies
 from strongroom.portal.web.page import Page
-from strongroom.server.clock import DAY, wire_time
-from strongroom.server.db import Transaction
-from strongroom.server.ids import to_text
+from strongroom.runtime.clock import DAY, wire_time
+from strongroom.runtime.ids import to_text
+from strongroom.storage import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site

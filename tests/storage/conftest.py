@@ -8,10 +8,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import pytest
+from tools.postgres_server import PostgresServer
 
-from strongroom.server.db import Store
-from strongroom.server.db.open import Status, open_store, read_status
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.storage import Store
+from strongroom.storage.open import Status, open_store, read_status
 
 ITEMS = """
 CREATE TABLE store_meta (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL);

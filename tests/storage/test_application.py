@@ -10,13 +10,13 @@ import httpx
 import pytest
 
 from strongroom.app import Application
-from strongroom.server.db.postgres import PostgresStore
-from strongroom.server.settings import load
+from strongroom.runtime.settings import load
+from strongroom.storage.postgres.store import PostgresStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from strongroom.testing.postgres_server import PostgresServer
+    from tools.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.anyio
 

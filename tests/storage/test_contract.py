@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from strongroom.server.db import ConstraintViolated, Row, Store, Transaction, Unavailable, Value
+from strongroom.storage import ConstraintViolated, Row, Store, Transaction, Unavailable, Value
 
 if TYPE_CHECKING:
     from tests.storage.conftest import Database
@@ -23,7 +23,7 @@ class Refusal(Exception):
 
 
 async def put(tx: Transaction, id: int, name: str | None = None, amount: int | None = None) -> None:  # noqa: A002
-    await tx.put(INSERT, id=id, name=name, content=None, amount=amount)
+    await tx.execute(INSERT, id=id, name=name, content=None, amount=amount)
 
 
 async def names(store: Store) -> list[Any]:
@@ -174,7 +174,7 @@ async def test_a_guarded_change_has_one_winner_of_many(store: Store) -> None:
 
 async def test_an_insert_that_gives_way_sees_the_row_that_won(store: Store) -> None:
     async def work(name: str, tx: Transaction) -> str:
-        await tx.put(INSERT + " ON CONFLICT (id) DO NOTHING", id=1, name=name, content=None, amount=None)
+        await tx.execute(INSERT + " ON CONFLICT (id) DO NOTHING", id=1, name=name, content=None, amount=None)
         row = await tx.one("SELECT name FROM items WHERE id = 1")
         assert row is not None
         return str(row[0])
@@ -186,7 +186,7 @@ async def test_an_insert_that_gives_way_sees_the_row_that_won(store: Store) -> N
 async def test_changes_of_many_add_up(store: Store) -> None:
     await store.write(lambda tx: put(tx, 1, "counter", 0))
     await asyncio.gather(
-        *(store.write(lambda tx: tx.put("UPDATE items SET amount = amount + 1 WHERE id = 1")) for _ in range(64))
+        *(store.write(lambda tx: tx.execute("UPDATE items SET amount = amount + 1 WHERE id = 1")) for _ in range(64))
     )
     assert await store.read(lambda tx: tx.one("SELECT amount FROM items")) == (64,)
 
@@ -195,7 +195,7 @@ async def test_hold_lets_the_unit_go_on_when_there_is_a_row(store: Store) -> Non
     await store.write(lambda tx: put(tx, 1, "a"))
 
     async def work(tx: Transaction) -> Row | None:
-        await tx.hold(Refusal(), "SELECT 1 FROM items WHERE id = :id", id=1)
+        await tx.lock_or_raise(Refusal(), "SELECT 1 FROM items WHERE id = :id", id=1)
         await put(tx, 2, "b")
         return await tx.one("SELECT count(*) FROM items")
 
@@ -206,7 +206,7 @@ async def test_hold_lets_the_unit_go_on_when_there_is_a_row(store: Store) -> Non
 async def test_hold_undoes_everything_when_there_is_no_row(store: Store, ending: str) -> None:
     async def work(tx: Transaction) -> None:
         await put(tx, 1, "a")
-        await tx.hold(Refusal(), "SELECT 1 FROM items WHERE id = :id", id=7)
+        await tx.lock_or_raise(Refusal(), "SELECT 1 FROM items WHERE id = :id", id=7)
         match ending:
             case "put":
                 await put(tx, 2, "b")

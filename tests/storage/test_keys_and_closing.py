@@ -12,15 +12,15 @@ import pytest
 from strongroom.access import closing, key_ends, providers, subscriptions, usage
 from strongroom.access.closing import InUse
 from strongroom.portal import told
-from strongroom.server.clock import DAY, MINUTE
-from strongroom.server.db import Store, Value
-from strongroom.server.db.open import open_store
-from strongroom.server.principals import Subscription
-from strongroom.server.usage import UsageCounter
+from strongroom.runtime.clock import DAY, MINUTE
+from strongroom.runtime.principals import Subscription
+from strongroom.services.usage import UsageCounter
+from strongroom.storage import Store, Value
+from strongroom.storage.open import open_store
 from strongroom.wire.refusal import Refused
 
 if TYPE_CHECKING:
-    from strongroom.testing.postgres_server import PostgresServer
+    from tools.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.anyio
 NOW = 20_000 * DAY

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.server.db import Unavailable, migrate
-from strongroom.server.db.migrate import SchemaError
+from strongroom.storage import Unavailable, migrate
+from strongroom.storage.migrate import SchemaError
 
 if TYPE_CHECKING:
     from tests.storage.conftest import Database

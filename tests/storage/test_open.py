@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from strongroom.server.db.open import open_destination, open_snapshot, open_store, read_status
-from strongroom.server.db.postgres import PostgresStore
-from strongroom.server.db.sqlite import SqliteStore
-from strongroom.server.settings import SettingsError, load
+from strongroom.runtime.settings import SettingsError, load
+from strongroom.storage.open import open_destination, open_snapshot, open_store, read_status
+from strongroom.storage.postgres.store import PostgresStore
+from strongroom.storage.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 

@@ -13,11 +13,11 @@ from strongroom.portal.membership import organisations
 from strongroom.portal.membership.organisations import LastOwner, TooManyOrganisations
 from strongroom.portal.pages.account import delete_unless_needed
 from strongroom.portal.refusals import Forbidden
-from strongroom.server.db import Store
-from strongroom.server.db.sqlite import SqliteStore
+from strongroom.storage import Store
+from strongroom.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from strongroom.testing.postgres_server import PostgresServer
+    from tools.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     if request.param == "sqlite":
         made = SqliteStore(tmp_path / "portal.sqlite", folder)
     else:
-        from strongroom.server.db.postgres import PostgresStore
+        from strongroom.storage.postgres.store import PostgresStore
 
         schema = f"organisations_{token_hex(4)}"  # one for each test
         server: PostgresServer = request.getfixturevalue("postgres_server")

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from strongroom.server.db import Unavailable, pool
-from strongroom.server.db.pool import Pool
+from strongroom.storage import Unavailable
+from strongroom.storage.postgres import pool
+from strongroom.storage.postgres.pool import Pool
 
 pytestmark = pytest.mark.anyio
 

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from psycopg import pq
+from tools.postgres_server import PostgresServer
 
-from strongroom.server.db import Row, Transaction, Unavailable, postgres, postgres_connection
-from strongroom.server.db.migrate import SchemaError
-from strongroom.server.db.open import open_snapshot
-from strongroom.server.db.pool import Pool
-from strongroom.server.db.postgres import PostgresStore
-from strongroom.server.db.postgres_connection import SYSTEM_CERTIFICATES, Target
-from strongroom.server.db.postgres_copy import PostgresDestination
-from strongroom.server.db.postgres_session import Session
-from strongroom.server.settings import SettingsError
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.runtime.settings import SettingsError
+from strongroom.storage import Row, Transaction, Unavailable
+from strongroom.storage.migrate import SchemaError
+from strongroom.storage.open import open_snapshot
+from strongroom.storage.postgres import connection as postgres_connection
+from strongroom.storage.postgres import store as postgres
+from strongroom.storage.postgres.connection import SYSTEM_CERTIFICATES, Target
+from strongroom.storage.postgres.copying import PostgresDestination
+from strongroom.storage.postgres.pool import Pool
+from strongroom.storage.postgres.session import PostgresSession
+from strongroom.storage.postgres.store import PostgresStore
 
 if TYPE_CHECKING:
     from tests.storage.conftest import Database
@@ -63,7 +65,7 @@ async def restarted(server: PostgresServer, items: Path) -> AsyncIterator[Postgr
 
 
 async def put(tx: Transaction, number: int) -> None:
-    await tx.put(INSERT, id=number)
+    await tx.execute(INSERT, id=number)
 
 
 async def count(store: PostgresStore) -> int:
@@ -72,7 +74,7 @@ async def count(store: PostgresStore) -> int:
     return int(row[0])
 
 
-def pool_of(store: PostgresStore) -> Pool[Session]:
+def pool_of(store: PostgresStore) -> Pool[PostgresSession]:
     assert store._pool is not None
     return store._pool
 
@@ -204,7 +206,7 @@ async def test_statements_prepared_before_a_change_of_the_schema_work_after_it(
 
 async def test_a_pool_without_a_free_connection_gives_up_after_a_while(store: PostgresStore) -> None:
     await pool_of(store).close()
-    store._pool = Pool(partial(Session.open, store._target), size=2, wait=0.1)
+    store._pool = Pool(partial(PostgresSession.open, store._target), size=2, wait=0.1)
     release = asyncio.Event()
 
     async def occupy(tx: Transaction) -> Row | None:
@@ -297,7 +299,7 @@ async def test_who_looks_on_holds_no_restore_off(store: PostgresStore, database:
 
 async def test_an_answer_that_does_not_come_is_given_up(store: PostgresStore) -> None:
     await pool_of(store).close()
-    store._pool = Pool(partial(Session.open, store._target), use=0.1)
+    store._pool = Pool(partial(PostgresSession.open, store._target), use=0.1)
     before = time.monotonic()
     for attempt in (store.read, store.write):
         with pytest.raises(Unavailable):
@@ -375,7 +377,7 @@ async def test_a_session_that_is_held_cannot_end_before_the_write(store: Postgre
     order: list[str] = []
 
     async def write(tx: Transaction) -> None:
-        await tx.hold(KeyError(), "SELECT 1 FROM items WHERE id = :id AND amount IS NULL", id=1)
+        await tx.lock_or_raise(KeyError(), "SELECT 1 FROM items WHERE id = :id AND amount IS NULL", id=1)
         await tx.one("SELECT 1")
         held.set()
         await release.wait()

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from tools.postgres_server import PostgresServer
 
-from strongroom.server.db import Transaction
-from strongroom.server.db import postgres_session as sessions
-from strongroom.server.db.postgres import PostgresStore
-from strongroom.server.db.postgres_connection import Connection, Target
-from strongroom.server.db.postgres_session import Session
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.storage import Transaction
+from strongroom.storage.postgres import session as sessions
+from strongroom.storage.postgres.connection import Connection, Target
+from strongroom.storage.postgres.session import PostgresSession
+from strongroom.storage.postgres.store import PostgresStore
 
 if TYPE_CHECKING:
     from tests.storage.conftest import Database
@@ -29,24 +29,24 @@ def engine() -> str:
 
 
 @pytest.fixture
-async def session(postgres_server: PostgresServer) -> AsyncIterator[Session]:
-    opened = await Session.open(Target(postgres_server.url(), "vault"))
+async def session(postgres_server: PostgresServer) -> AsyncIterator[PostgresSession]:
+    opened = await PostgresSession.open(Target(postgres_server.url(), "vault"))
     yield opened
     await opened.close()
 
 
-async def ask(session: Session, sql: str, **values: int | str | bytes | None) -> tuple[object, ...]:
+async def ask(session: PostgresSession, sql: str, **values: int | str | bytes | None) -> tuple[object, ...]:
     answer = session.send(sql, values)
     await session.answered()
     return session.rows(answer)[0]
 
 
-async def session_does(session: Session, sql: str) -> None:
+async def session_does(session: PostgresSession, sql: str) -> None:
     session.send(sql, {})
     await session.answered()
 
 
-async def becomes(session: Session, sql: str, expected: int) -> bool:
+async def becomes(session: PostgresSession, sql: str, expected: int) -> bool:
     for _ in range(500):
         if await ask(session, sql) == (expected,):
             return True
@@ -54,7 +54,7 @@ async def becomes(session: Session, sql: str, expected: int) -> bool:
     return False
 
 
-async def test_values_come_back_as_they_were_sent(session: Session) -> None:
+async def test_values_come_back_as_they_were_sent(session: PostgresSession) -> None:
     sql = "SELECT :text::text, :number::bigint, :content::bytea, :nothing::text, :number > 1, sum(:number)"
     row = await ask(session, sql, text="ü\U0001f511", number=2**62, content=b"\0\xff", nothing=None)
     assert row == ("ü\U0001f511", 2**62, b"\0\xff", None, 1, 2**62)
@@ -66,12 +66,12 @@ async def test_text_is_utf8_whatever_url_and_environment_say(
 ) -> None:
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
     for option in ("", "&client_encoding=LATIN1"):
-        session = await Session.open(Target(postgres_server.url() + option, "vault"))
+        session = await PostgresSession.open(Target(postgres_server.url() + option, "vault"))
         assert await ask(session, "SELECT :text::text, length(:text)", text="ü\U0001f511") == ("ü\U0001f511", 2)
         await session.close()
 
 
-async def test_statements_are_prepared_once_for_each_kind_of_value(session: Session) -> None:
+async def test_statements_are_prepared_once_for_each_kind_of_value(session: PostgresSession) -> None:
     for number in range(5):
         assert await ask(session, "SELECT 41 + :number", number=number) == (41 + number,)
     assert await ask(session, PREPARED) == (1,)
@@ -79,7 +79,9 @@ async def test_statements_are_prepared_once_for_each_kind_of_value(session: Sess
     assert await ask(session, PREPARED) == (2,)
 
 
-async def test_more_statements_than_are_kept_work_too(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_statements_than_are_kept_work_too(
+    session: PostgresSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sessions, "PREPARED_STATEMENTS", 2)
     for _ in range(2):
         for number in range(5):
@@ -87,7 +89,7 @@ async def test_more_statements_than_are_kept_work_too(session: Session, monkeypa
     assert await ask(session, "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 's%'") == (2,)
 
 
-async def test_of_several_statements_the_first_error_is_told_and_the_session_goes_on(session: Session) -> None:
+async def test_of_several_statements_the_first_error_is_told_and_the_session_goes_on(session: PostgresSession) -> None:
     session.send("SELECT 1", {})
     session.send("SELECT 1 / :zero", {"zero": 0})
     session.send("SELECT nonsense", {})
@@ -103,7 +105,7 @@ async def test_of_several_statements_the_first_error_is_told_and_the_session_goe
         await ask(session, "SELECT 1 / :zero", zero=0)
 
 
-async def test_an_error_that_comes_after_the_last_answer_is_told_too(session: Session) -> None:
+async def test_an_error_that_comes_after_the_last_answer_is_told_too(session: PostgresSession) -> None:
     await session_does(session, "SET default_transaction_read_only = off")
     await session_does(session, "CREATE TEMP TABLE twice (id BIGINT UNIQUE DEFERRABLE INITIALLY DEFERRED)")
     session.send("INSERT INTO twice VALUES (1), (1)", {})  # succeeds; the transaction around it does not
@@ -113,20 +115,20 @@ async def test_an_error_that_comes_after_the_last_answer_is_told_too(session: Se
     assert await ask(session, "SELECT count(*) FROM twice") == (0,)
 
 
-async def test_what_the_socket_does_not_take_at_once_follows(session: Session) -> None:
+async def test_what_the_socket_does_not_take_at_once_follows(session: PostgresSession) -> None:
     large = "x" * 30_000_000
     sent = [session.send("SELECT :large || ''", {"large": large}) for _ in range(2)]
     await session.answered()
     assert [session.rows(answer) for answer in sent] == [[(large,)]] * 2
 
 
-async def test_several_may_wait_for_answers_of_one_session(session: Session) -> None:
+async def test_several_may_wait_for_answers_of_one_session(session: PostgresSession) -> None:
     numbers = await asyncio.gather(*(ask(session, "SELECT :number + 0", number=number) for number in range(9)))
     assert numbers == [(number,) for number in range(9)]
 
 
 async def test_a_session_that_the_server_ended_is_known_as_closed_without_being_used(
-    session: Session, postgres_server: PostgresServer
+    session: PostgresSession, postgres_server: PostgresServer
 ) -> None:
     (pid,) = await ask(session, "SELECT pg_backend_pid()")
     async with await psycopg.AsyncConnection.connect(postgres_server.url()) as other:
@@ -141,9 +143,9 @@ async def test_a_session_that_the_server_ended_is_known_as_closed_without_being_
 
 
 async def test_what_nobody_waits_for_any_more_is_stopped_on_the_server(
-    session: Session, postgres_server: PostgresServer
+    session: PostgresSession, postgres_server: PostgresServer
 ) -> None:
-    other = await Session.open(Target(postgres_server.url(), "vault"))
+    other = await PostgresSession.open(Target(postgres_server.url(), "vault"))
     asking = asyncio.ensure_future(ask(other, "SELECT pg_sleep(17)"))
     assert await becomes(session, WORKING, 1)
     asking.cancel()
@@ -161,7 +163,7 @@ async def test_closing_does_not_wait_long_for_a_server_that_stops_nothing(
 
     monkeypatch.setattr(Connection, "cancel_safe", endless)
     monkeypatch.setattr(sessions, "CANCEL_SECONDS", 0.1)
-    session = await Session.open(Target(postgres_server.url(), "vault"))
+    session = await PostgresSession.open(Target(postgres_server.url(), "vault"))
     asking = asyncio.ensure_future(ask(session, "SELECT pg_sleep(1)"))
     await asyncio.sleep(0)
     asking.cancel()
@@ -177,22 +179,22 @@ async def test_a_write_goes_to_the_server_no_more_often_than_its_answers_ask_for
 ) -> None:
     store = await database.open()
     assert isinstance(store, PostgresStore)
-    await store.write(lambda tx: tx.put("INSERT INTO items (id) VALUES (1)"))
+    await store.write(lambda tx: tx.execute("INSERT INTO items (id) VALUES (1)"))
     counted: list[int] = []
-    answered = Session.answered
+    answered = PostgresSession.answered
 
-    async def counting(session: Session) -> None:
+    async def counting(session: PostgresSession) -> None:
         counted.append(len(session._statements))
         await answered(session)
 
     async def work(tx: Transaction) -> None:
         if kind == "hold":
-            await tx.hold(KeyError(), "SELECT 1 FROM items WHERE id = 1")
+            await tx.lock_or_raise(KeyError(), "SELECT 1 FROM items WHERE id = 1")
         for number in (2, 3):
-            await tx.put("INSERT INTO items (id) VALUES (:id)", id=number)
+            await tx.execute("INSERT INTO items (id) VALUES (:id)", id=number)
         if kind == "run":
             await tx.run("UPDATE items SET amount = 1")
 
-    monkeypatch.setattr(Session, "answered", counting)
+    monkeypatch.setattr(PostgresSession, "answered", counting)
     await store.write(work)
     assert len(counted) == trips

@@ -11,15 +11,15 @@ import pytest
 
 from strongroom.access import providers, sandbox, subscriptions
 from strongroom.keystore import session, users
-from strongroom.server.db import Store, Transaction
-from strongroom.server.db.open import open_store
-from strongroom.server.principals import KeystoreSession
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.principals import KeystoreSession
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Store, Transaction
+from strongroom.storage.open import open_store
 from strongroom.wire.keystore import Session
 from strongroom.wire.refusal import Refused
 
 if TYPE_CHECKING:
-    from strongroom.testing.postgres_server import PostgresServer
+    from tools.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.anyio
 
@@ -134,7 +134,7 @@ class Moments:
 
 async def put_user(store: Store) -> users.StoredUser:
     user_id = b"\x02" * 16
-    await store.write(lambda tx: tx.put(PUT_USER, id=user_id, provider_id=PROVIDER))
+    await store.write(lambda tx: tx.execute(PUT_USER, id=user_id, provider_id=PROVIDER))
     return users.StoredUser(user_id, "ada", "hash", 1, None)
 
 

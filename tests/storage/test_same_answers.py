@@ -29,12 +29,12 @@ from strongroom.keystore import (
     users,
 )
 from strongroom.keystore.area import Keystore
-from strongroom.server.clock import DAY, HOUR, MINUTE
-from strongroom.server.db import Row, Store, Transaction
-from strongroom.server.db.open import open_store
-from strongroom.server.passphrases import PassphraseHasher
-from strongroom.server.principals import KeystoreSession, VaultSession
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.clock import DAY, HOUR, MINUTE
+from strongroom.runtime.principals import KeystoreSession, VaultSession
+from strongroom.runtime.secret import ServerSecret
+from strongroom.services.passphrases import PassphraseHasher
+from strongroom.storage import Row, Store, Transaction
+from strongroom.storage.open import open_store
 from strongroom.vault import admission_tokens as vault_admission_tokens
 from strongroom.vault import classification_nodes, importing
 from strongroom.vault import maintenance as vault_maintenance
@@ -47,7 +47,7 @@ from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.vault import ClassificationNodeQuery
 
 if TYPE_CHECKING:
-    from strongroom.testing.postgres_server import PostgresServer
+    from tools.postgres_server import PostgresServer
 
 KEYS = Path(__file__).parents[1] / "keys"
 PROVIDERS = (b"\x01" * 16, b"\x02" * 16)
@@ -472,7 +472,7 @@ class Both:
     async def _empty(self, tx: Transaction) -> None:
         for table in self._tables:
             if table != "store_meta" and table not in ("classification_nodes", "images"):
-                await tx.put(f"DELETE FROM {table}")
+                await tx.execute(f"DELETE FROM {table}")
 
     async def _everything(self, tx: Transaction) -> dict[str, list[Row]]:
         return {table: sorted(await tx.all(f"SELECT * FROM {table}"), key=repr) for table in self._tables}

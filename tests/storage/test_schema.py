@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.server.db import migrate
-from strongroom.server.db.postgres_connection import Connection, Target
-from strongroom.server.db.sqlite import SqliteStore
-from strongroom.server.db.statements import numbered
+from strongroom.storage import migrate
+from strongroom.storage.postgres.connection import Connection, Target
+from strongroom.storage.postgres.statements import numbered
+from strongroom.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from strongroom.testing.postgres_server import PostgresServer
+    from tools.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.anyio
 
@@ -107,7 +107,7 @@ def area(request: pytest.FixtureRequest) -> str:
 
 
 async def connected(server: "PostgresServer", area: str) -> Connection:
-    from strongroom.server.db.postgres import PostgresStore
+    from strongroom.storage.postgres.store import PostgresStore
 
     url = f"{server.url()}&options=-csearch_path%3Dschema_of_{area}"
     store = PostgresStore(url, area, files(f"strongroom.{area}") / "migrations")

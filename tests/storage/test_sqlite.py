@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from strongroom.server.db import Transaction, Unavailable, sqlite_file
-from strongroom.server.db.sqlite import SqliteStore
-from strongroom.server.db.sqlite_line import MAX_GROUP
+from strongroom.storage import Transaction, Unavailable
+from strongroom.storage.sqlite import file as sqlite_file
+from strongroom.storage.sqlite.commit_queue import MAX_GROUP
+from strongroom.storage.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +38,7 @@ async def store(path: Path, items: Path) -> Any:
 
 
 async def put(tx: Transaction, number: int, content: bytes = b"") -> None:
-    await tx.put(INSERT, id=number, name=str(number), content=content)
+    await tx.execute(INSERT, id=number, name=str(number), content=content)
 
 
 async def ids(store: SqliteStore) -> list[int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from strongroom.server.db import sqlite_file
+from strongroom.storage.sqlite import file as sqlite_file
 
 MANY = 6
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from strongroom.server.db.statements import numbered
+from strongroom.storage.postgres.statements import numbered
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,17 @@ from importlib.resources import files
 from typing import TypeAlias
 
 import pytest
+from tools.postgres_server import PostgresServer
 
-from strongroom.server.db import migrate
-from strongroom.server.db.copying import HISTORY_TABLE
-from strongroom.server.db.open import structure_made
-from strongroom.server.db.postgres_connection import Target
-from strongroom.server.db.postgres_migrate import bring_up_to_date
-from strongroom.server.db.postgres_tables import structure_of
-from strongroom.server.db.sqlite_file import bring_up_to_date as bring_file_up_to_date
-from strongroom.server.db.sqlite_tables import structure_of as structure_of_file
-from strongroom.server.db.structure import Structure, differences
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.storage import migrate
+from strongroom.storage.copying import HISTORY_TABLE
+from strongroom.storage.open import structure_made
+from strongroom.storage.postgres.connection import Target
+from strongroom.storage.postgres.migrations import bring_up_to_date
+from strongroom.storage.postgres.tables import structure_of
+from strongroom.storage.sqlite.file import bring_up_to_date as bring_file_up_to_date
+from strongroom.storage.sqlite.tables import structure_of as structure_of_file
+from strongroom.storage.structure import Structure, differences
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from strongroom.server.settings import SettingsError
+from strongroom.runtime.settings import SettingsError
 from strongroom.testing import Service
 
 
@@ -84,7 +84,7 @@ def test_nothing_secret_in_its_repr(strongroom_service: Service) -> None:
 
 
 def test_a_folder_in_use_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    from strongroom.server.data_locks import InUse
+    from strongroom.storage.data_locks import InUse
 
     with Service(folder=tmp_path / "data") as service:
         with pytest.raises(InUse), Service(folder=tmp_path / "data"):

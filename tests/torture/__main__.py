@@ -21,11 +21,11 @@ from typing import Any
 
 from tests.torture.ledger import Reader, missing
 from tests.torture.serving import ROOT, Server, check_writers, end_writers, writers
+from tools.postgres_server import PostgresServer
 
 from strongroom.backup import areas
 from strongroom.backup.verifying import verify_databases
-from strongroom.server.settings import Settings, load
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.runtime.settings import Settings, load
 
 WRITERS = 4
 LEAST_SECONDS, MOST_SECONDS = 0.1, 0.7

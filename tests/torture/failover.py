@@ -19,11 +19,11 @@ from urllib.parse import quote
 
 from tests.torture.ledger import Reader, missing
 from tests.torture.serving import ROOT, Server, check_writers, end_writers, writers
+from tools.postgres_server import SUPERUSER, PostgresServer
 
 from strongroom.backup import areas
 from strongroom.backup.verifying import verify_databases
-from strongroom.server.settings import Settings, load
-from strongroom.testing.postgres_server import SUPERUSER, PostgresServer
+from strongroom.runtime.settings import Settings, load
 
 AREAS = ("access", "keystore", "vault", "portal")
 WRITERS = 4

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.torture.serving import Server
+from tools.postgres_server import PostgresServer
 
 from strongroom.backup import areas
-from strongroom.server.settings import load
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.runtime.settings import load
 
 MEBIBYTES = {"sqlite": 16, "postgresql": 160}
 WRITES = 20

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from strongroom.server.db.copying import Snapshot
+from strongroom.storage.copying import Snapshot
 
 # By kind: the area, and a query that finds a row exactly if the write is there. Values are hexadecimal where bytes are
 # meant, under names that end in `id` or `hash`.

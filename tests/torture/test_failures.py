@@ -13,10 +13,10 @@ from typing import Any
 
 import httpx
 import pytest
+from tools.postgres_server import PostgresServer
 
 from strongroom.app import Application
-from strongroom.server.settings import load
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.runtime.settings import load
 
 pytestmark = pytest.mark.anyio
 

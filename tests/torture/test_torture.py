@@ -53,7 +53,7 @@ def test_a_lost_write_is_noticed(tmp_path: Path, area: str, loss: str) -> None:
 import asyncio, json, sys
 from pathlib import Path
 from strongroom.app import Application
-from strongroom.server.settings import load
+from strongroom.runtime.settings import load
 from strongroom.backup import areas
 from tests.torture.ledger import Reader, missing
 

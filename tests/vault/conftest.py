@@ -11,12 +11,12 @@ import pytest
 
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.rsa4096 import PrivateKey
-from strongroom.server import ids
-from strongroom.server.clock import MovableClock
-from strongroom.server.db import Row, Transaction, Value
-from strongroom.server.db.sqlite import SqliteStore
-from strongroom.server.principals import Provider, Service, Subscription, VaultSession
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime import ids
+from strongroom.runtime.clock import MovableClock
+from strongroom.runtime.principals import Provider, Service, Subscription, VaultSession
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Row, Transaction, Value
+from strongroom.storage.sqlite.store import SqliteStore
 from strongroom.vault import session
 from strongroom.vault.api import VaultApi
 from strongroom.vault.area import Vault

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.server import ids, tokens
-from strongroom.server.db import Transaction
-from strongroom.server.principals import Provider, Service
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime import ids, tokens
+from strongroom.runtime.principals import Provider, Service
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Transaction
 from strongroom.vault import admission_tokens
 from strongroom.wire.refusal import Refusal
 from strongroom.wire.vault import IssueExternalAdmissionToken

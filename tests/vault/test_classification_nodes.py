@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strongroom.server import ids
-from strongroom.server.db import Transaction
-from strongroom.server.db.sqlite import SqliteStore
-from strongroom.server.principals import VaultSession
+from strongroom.runtime import ids
+from strongroom.runtime.principals import VaultSession
+from strongroom.storage import Transaction
+from strongroom.storage.sqlite.store import SqliteStore
 from strongroom.vault import classification_nodes
 from strongroom.vault.api import VaultApi
 from strongroom.vault.importing import SHIPPED, ensure_shipped, import_classification

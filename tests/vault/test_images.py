@@ -10,7 +10,7 @@ import pytest
 from PIL import Image as Pictures
 from PIL.PngImagePlugin import PngInfo
 
-from strongroom.server import ids
+from strongroom.runtime import ids
 from strongroom.vault import images
 from strongroom.vault.images import ImageRefused, take_in
 from strongroom.wire.refusal import Refusal

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from strongroom.server.principals import VaultSession
+from strongroom.runtime.principals import VaultSession
 from strongroom.vault.importing import SHIPPED, ImportReport, ensure_shipped, import_classification
 from strongroom.vault.scheme_file import ImportRefused
 from strongroom.wire.vault import ClassificationNode, ClassificationNodeQuery

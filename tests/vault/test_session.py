@@ -8,10 +8,10 @@ from strongroom.crypto import grammar
 from strongroom.crypto.names import realm_tag
 from strongroom.crypto.rsa4096 import PrivateKey
 from strongroom.crypto.vault_session import open_vault_session
-from strongroom.server import ids
-from strongroom.server.db import Transaction
-from strongroom.server.principals import VaultSession
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime import ids
+from strongroom.runtime.principals import VaultSession
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Transaction
 from strongroom.vault import session
 from strongroom.wire.refusal import Refusal
 from strongroom.wire.vault import CreateVaultSession

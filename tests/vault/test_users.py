@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from strongroom.crypto.public_keys import PublicKey
-from strongroom.server import ids, tokens
+from strongroom.runtime import ids, tokens
 from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.vault import CreateVaultUser, NewVaultUser, VaultUserResponse
 

@@ -1,8 +1,8 @@
 """A provider that is closed for good: its keys open nothing any more, and its users' data stays where it is."""
 
 from strongroom.access import providers
-from strongroom.server.clock import DAY
-from strongroom.server.db import Transaction
+from strongroom.runtime.clock import DAY
+from strongroom.storage import Transaction
 
 LAST_USE = """
 SELECT max(keys.last_used_at) FROM subscription_keys AS keys
@@ -38,15 +38,15 @@ async def close(tx: Transaction, provider_id: bytes, now: int) -> bool:
     name stays taken, so that nobody else can go by it.
     """
     # First, so that whoever makes a subscription or a key at the same time waits, and finds it closed.
-    await tx.put(providers.TAKE_TURN, provider_id=provider_id)
+    await tx.execute(providers.TAKE_TURN, provider_id=provider_id)
     row = await tx.one(LAST_USE, provider_id=provider_id)
     last_used_at = row[0] if row is not None else None
     if last_used_at is not None and last_used_at > now - QUIET:
         raise InUse(last_used_at)
     if not await tx.run(CLOSE, provider_id=provider_id, now=now):
         return False
-    await tx.put(CANCEL_ALL, provider_id=provider_id, now=now)
-    await tx.put(REVOKE_ALL, provider_id=provider_id, now=now)
+    await tx.execute(CANCEL_ALL, provider_id=provider_id, now=now)
+    await tx.execute(REVOKE_ALL, provider_id=provider_id, now=now)
     return True
 
 

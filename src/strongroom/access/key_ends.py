@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 SET_EXPIRY = """
 UPDATE subscription_keys SET expires_at = :at
@@ -82,4 +82,4 @@ async def old(tx: Transaction, made_before: int, limit: int) -> list[DueKey]:
 async def reminded(tx: Transaction, key_hash: bytes, now: int) -> None:
     """`old` tells of this key no more."""
     for statement in REMINDED:
-        await tx.put(statement, key_hash=key_hash, now=now)
+        await tx.execute(statement, key_hash=key_hash, now=now)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from strongroom.server import tokens
-from strongroom.server.db import Transaction
-from strongroom.server.ids import new_row_id
-from strongroom.server.principals import Provider
+from strongroom.runtime import tokens
+from strongroom.runtime.ids import new_row_id
+from strongroom.runtime.principals import Provider
+from strongroom.storage import Transaction
 from strongroom.wire.refusal import Refusal, Refused
 
 MAX_ACTIVE_KEYS = 2
@@ -81,20 +81,20 @@ async def create(
     provider_id = provider_id or new_row_id(now)
     if not await tx.run(TAKE_NAME, name=name, provider_id=provider_id):
         raise NameTaken
-    await tx.put(INSERT_PROVIDER, id=provider_id, name=name, login_policy=login_policy, now=now)
+    await tx.execute(INSERT_PROVIDER, id=provider_id, name=name, login_policy=login_policy, now=now)
     return provider_id
 
 
 async def rename(tx: Transaction, provider_id: bytes, name: str) -> bool:
     """Another name, the old one is free from then on; false for a closed provider or the same name. `NameTaken`."""
-    await tx.put(TAKE_TURN, provider_id=provider_id)
+    await tx.execute(TAKE_TURN, provider_id=provider_id)
     found = await read(tx, provider_id)
     if found is None or found.closed_at is not None or found.name == name:
         return False
     if not await tx.run(TAKE_NAME, name=name, provider_id=provider_id):
         raise NameTaken
-    await tx.put(LEAVE_NAME, name=found.name, provider_id=provider_id)
-    await tx.put(RENAME, name=name, provider_id=provider_id)
+    await tx.execute(LEAVE_NAME, name=found.name, provider_id=provider_id)
+    await tx.execute(RENAME, name=name, provider_id=provider_id)
     return True
 
 
@@ -127,7 +127,7 @@ async def set_login_policy(tx: Transaction, provider_id: bytes, login_policy: st
 async def create_key(tx: Transaction, provider_id: bytes, name: str, now: int, key: str | None = None) -> str:
     """A new provider API key, returned this once and stored as its hash; `TooManyKeys`."""
     key = key or tokens.mint(tokens.Prefix.provider_api_key)
-    await tx.put(TAKE_TURN, provider_id=provider_id)
+    await tx.execute(TAKE_TURN, provider_id=provider_id)
     added = await tx.run(
         INSERT_KEY,
         key_hash=tokens.digest(key),

@@ -6,9 +6,9 @@ The keys are made from the server secret, so that they are the same at every sta
 from dataclasses import dataclass
 
 from strongroom.access import providers, subscriptions
-from strongroom.server import tokens
-from strongroom.server.db import Transaction
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime import tokens
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Transaction
 
 NAME = "sandbox"
 

@@ -1,7 +1,7 @@
 """What becomes of a subscription beside its keys: approved, suspended, renamed, given an end."""
 
 from strongroom.access.subscriptions import SubscriptionRecord, record_of
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 # Approval belongs to the operator, activation to the developer; either can be missing.
 APPROVE = """

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from strongroom.server import tokens
-from strongroom.server.db import Row, Transaction
-from strongroom.server.ids import new_row_id
-from strongroom.server.principals import Subscription
+from strongroom.runtime import tokens
+from strongroom.runtime.ids import new_row_id
+from strongroom.runtime.principals import Subscription
+from strongroom.storage import Row, Transaction
 from strongroom.wire.refusal import Refusal, Refused
 
 SLOTS = ("primary", "secondary")
@@ -124,7 +124,7 @@ async def create(
     both keys, None for no end.
     """
     subscription_id = new_row_id(now)
-    await tx.put(
+    await tx.execute(
         INSERT,
         provider_id=provider_id,
         id=subscription_id,
@@ -166,8 +166,8 @@ async def regenerate(
 
     `expires_at` is the end of the new one, None for no end.
     """
-    await tx.put(TAKE_TURN, provider_id=provider_id, id=subscription_id)
-    await tx.put(RETIRE_KEY, provider_id=provider_id, id=subscription_id, slot=slot, now=now, at=now + grace)
+    await tx.execute(TAKE_TURN, provider_id=provider_id, id=subscription_id)
+    await tx.execute(RETIRE_KEY, provider_id=provider_id, id=subscription_id, slot=slot, now=now, at=now + grace)
     key = tokens.mint(tokens.Prefix.subscription_key)
     await _insert_key(tx, provider_id, subscription_id, slot, key, now, expires_at)
     return key
@@ -224,7 +224,7 @@ async def _insert_key(
     now: int,
     expires_at: int | None,
 ) -> None:
-    await tx.put(
+    await tx.execute(
         INSERT_KEY,
         key_hash=tokens.digest(key),
         provider_id=provider_id,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from strongroom.server.clock import DAY, HOUR, MINUTE
-from strongroom.server.db import Store, Transaction, Value
-from strongroom.server.usage import Counts
+from strongroom.runtime.clock import DAY, HOUR, MINUTE
+from strongroom.services.usage import Counts
+from strongroom.storage import Store, Transaction, Value
 
 KEPT = {MINUTE: DAY, HOUR: 15 * DAY, DAY: 400 * DAY}
 """Width of a span and how long it is kept, in milliseconds."""
@@ -115,7 +115,7 @@ async def store(tx: Transaction, counts: Counts, at: int) -> None:
         within_5, within_20, within_100, within_500, slower = tally.within
         for width in KEPT:
             starts_at = at - at % width
-            await tx.put(
+            await tx.execute(
                 ADD,
                 provider_id=tally.provider_id,
                 subscription_id=subscription_id,
@@ -131,7 +131,7 @@ async def store(tx: Transaction, counts: Counts, at: int) -> None:
                 slower=slower,
             )
             for code, calls in sorted(tally.refused.items()):
-                await tx.put(
+                await tx.execute(
                     ADD_REFUSALS,
                     provider_id=tally.provider_id,
                     subscription_id=subscription_id,
@@ -142,9 +142,9 @@ async def store(tx: Transaction, counts: Counts, at: int) -> None:
                     calls=calls,
                 )
     for key_hash, used_at in sorted(counts.subscription_keys.items()):
-        await tx.put(SUBSCRIPTION_KEY_USED, key_hash=key_hash, at=used_at)
+        await tx.execute(SUBSCRIPTION_KEY_USED, key_hash=key_hash, at=used_at)
     for (provider_id, key_id), used_at in sorted(counts.provider_keys.items()):
-        await tx.put(PROVIDER_KEY_USED, provider_id=provider_id, id=key_id, at=used_at)
+        await tx.execute(PROVIDER_KEY_USED, provider_id=provider_id, id=key_id, at=used_at)
 
 
 async def read(tx: Transaction, provider_id: bytes, subscription_id: bytes, width: int, since: int) -> list[Span]:

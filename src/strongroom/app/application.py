@@ -12,6 +12,11 @@ from strongroom.app.between_areas import BetweenAreas
 from strongroom.app.credentials import Credentials
 from strongroom.app.upkeep import Upkeep
 from strongroom.crypto.names import canonical_realm
+from strongroom.http.asgi import Application as Asgi
+from strongroom.http.asgi import Receive, Scope, Send
+from strongroom.http.cors import CrossOrigin
+from strongroom.http.door import Door, Route, routes
+from strongroom.http.system import SystemApi
 from strongroom.keystore import maintenance as keystore_maintenance
 from strongroom.keystore.api import KeystoreApi
 from strongroom.keystore.area import Keystore
@@ -20,21 +25,16 @@ from strongroom.portal import assembly as portal_assembly
 from strongroom.portal import maintenance as portal_maintenance
 from strongroom.portal.area import PREFIX as PORTAL
 from strongroom.portal.area import Portal
-from strongroom.server.asgi import Application as Asgi
-from strongroom.server.asgi import Receive, Scope, Send
-from strongroom.server.clock import SECOND, Clock, SystemClock
-from strongroom.server.cors import CrossOrigin
-from strongroom.server.data_locks import DataLocks
-from strongroom.server.db import Store
-from strongroom.server.db.open import open_store
-from strongroom.server.door import Door, Route, routes
-from strongroom.server.logging import LOGGER, AccessLog
-from strongroom.server.passphrases import PassphraseHasher
-from strongroom.server.secret import ServerSecret, load_or_create, parse
-from strongroom.server.settings import Settings
-from strongroom.server.system import SystemApi
-from strongroom.server.usage import UsageCounter
-from strongroom.server.user_metadata import UserDirectory
+from strongroom.runtime.clock import SECOND, Clock, SystemClock
+from strongroom.runtime.logging import LOGGER, AccessLog
+from strongroom.runtime.secret import ServerSecret, load_or_create, parse
+from strongroom.runtime.settings import Settings
+from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.usage import UsageCounter
+from strongroom.services.user_metadata import UserDirectory
+from strongroom.storage import Store
+from strongroom.storage.data_locks import DataLocks
+from strongroom.storage.open import open_store
 from strongroom.vault import maintenance as vault_maintenance
 from strongroom.vault.api import VaultApi
 from strongroom.vault.area import Vault

@@ -1,11 +1,11 @@
 """What key store and vault need of each other: a call in this process, or over HTTP where the other one runs apart."""
 
+from strongroom.http.peer import Peer
 from strongroom.keystore.api import KeystoreApi
 from strongroom.keystore.area import Keystore
-from strongroom.server.db import Unavailable
-from strongroom.server.ids import to_text
-from strongroom.server.peer import Peer
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.ids import to_text
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Unavailable
 from strongroom.vault import admission_tokens as vault_admission_tokens
 from strongroom.vault.area import Vault
 from strongroom.wire import keystore as keystore_wire

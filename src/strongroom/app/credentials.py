@@ -1,16 +1,16 @@
 """Who calls: each kind of credential is looked up in the area that made it, and its use is counted."""
 
 from strongroom.access import providers, subscriptions
+from strongroom.http import peer
+from strongroom.http.door import Authenticate
 from strongroom.keystore import session as keystore_session
 from strongroom.keystore.area import Keystore
-from strongroom.server import peer
-from strongroom.server.clock import Clock
-from strongroom.server.db import Store
-from strongroom.server.door import Authenticate
-from strongroom.server.principals import KeystoreSession, Provider, Service, Subscription, VaultSession
-from strongroom.server.secret import ServerSecret
-from strongroom.server.turn import Turn
-from strongroom.server.usage import UsageCounter
+from strongroom.runtime.clock import Clock
+from strongroom.runtime.loop_tick import LoopTick
+from strongroom.runtime.principals import KeystoreSession, Provider, Service, Subscription, VaultSession
+from strongroom.runtime.secret import ServerSecret
+from strongroom.services.usage import UsageCounter
+from strongroom.storage import Store
 from strongroom.vault import session as vault_session
 from strongroom.vault.area import Vault
 from strongroom.wire.endpoint import Credential
@@ -35,7 +35,7 @@ class Credentials:
         self._keystore = keystore
         self._vault = vault
         self._seen: dict[str, Subscription] = {}
-        self._turn = Turn(self._forget)
+        self._loop_tick = LoopTick(self._forget)
 
     def by_kind(self) -> dict[Credential, Authenticate]:
         return {
@@ -47,8 +47,8 @@ class Credentials:
 
     async def subscription(self, key: str) -> Subscription:
         """Whose subscription key this is: read once for all requests of a turn, for most of them bring the same."""
-        if not self._turn.is_on:
-            self._turn.begin()
+        if not self._loop_tick.is_on:
+            self._loop_tick.begin()
         seen = self._seen  # another one as soon as the turn is over, also while we wait
         found = seen.get(key)
         if found is None:

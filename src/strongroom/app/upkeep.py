@@ -5,10 +5,10 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from strongroom.access import usage as access_usage
-from strongroom.server.clock import Clock
-from strongroom.server.db import Store, Unavailable
-from strongroom.server.logging import LOGGER
-from strongroom.server.usage import UsageCounter
+from strongroom.runtime.clock import Clock
+from strongroom.runtime.logging import LOGGER
+from strongroom.services.usage import UsageCounter
+from strongroom.storage import Store, Unavailable
 
 PRUNE_SECONDS = 600
 STORE_USAGE_SECONDS = 10

@@ -18,9 +18,9 @@ from typing import IO, Annotated, Any, NoReturn
 import msgspec
 
 from strongroom.backup.manifest import MANIFEST, ArchiveRefused, Manifest, TableEntry, fingerprints, parse
-from strongroom.server.db import Row
-from strongroom.server.db.copying import BATCH, Kind, Table
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Row
+from strongroom.storage.copying import BATCH, Kind, Table
 
 MAC = "manifest.hmac"
 MAX_MANIFEST_BYTES = 1024 * 1024

@@ -2,13 +2,13 @@
 
 from importlib.resources import files
 
-from strongroom.server.data_locks import DataLocks
-from strongroom.server.db import Unavailable, migrate, structure
-from strongroom.server.db.copying import Destination, Snapshot, Table
-from strongroom.server.db.migrate import SchemaError
-from strongroom.server.db.open import open_destination, open_snapshot, structure_made, tables_made
-from strongroom.server.secret import ServerSecret, parse, read
-from strongroom.server.settings import Settings
+from strongroom.runtime.secret import ServerSecret, parse, read
+from strongroom.runtime.settings import Settings
+from strongroom.storage import Unavailable, migrate, structure
+from strongroom.storage.copying import Destination, Snapshot, Table
+from strongroom.storage.data_locks import DataLocks
+from strongroom.storage.migrate import SchemaError
+from strongroom.storage.open import open_destination, open_snapshot, structure_made, tables_made
 
 # Whoever refers comes before what is referred to: a vault user was admitted by a token that the key store had taken
 # before, and both, like the developers of the portal, belong to a provider that was there before them. So of two

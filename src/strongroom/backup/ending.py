@@ -3,7 +3,7 @@
 What happened after the backup is not in it: a logout, a token's use. So no permission from before is believed.
 """
 
-from strongroom.server.db.copying import Destination
+from strongroom.storage.copying import Destination
 
 # A recovery code of the portal that was used since is good again: without them somebody who lost a second factor could
 # not come in any more.

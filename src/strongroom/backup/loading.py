@@ -4,7 +4,7 @@ from strongroom.backup import areas
 from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
 from strongroom.backup.manifest import ArchiveRefused, AreaEntry
-from strongroom.server.db.copying import Destination, Table
+from strongroom.storage.copying import Destination, Table
 
 
 def check_history(entry: AreaEntry) -> None:

@@ -8,10 +8,10 @@ from typing import TypeAlias
 from strongroom.backup import areas
 from strongroom.backup.archive import Writer
 from strongroom.backup.manifest import FORMAT, AppliedMigration, AreaEntry, Manifest, TableEntry, fingerprints
-from strongroom.server.clock import wire_time
-from strongroom.server.db.copying import Snapshot
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import Settings
+from strongroom.runtime.clock import wire_time
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import Settings
+from strongroom.storage.copying import Snapshot
 from strongroom.version import __version__
 
 Progress: TypeAlias = Callable[[str, str, int], None]

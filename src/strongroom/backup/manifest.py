@@ -4,8 +4,8 @@ from typing import Annotated
 
 import msgspec
 
-from strongroom.server.db.copying import Column, Table
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage.copying import Column, Table
 
 FORMAT = 2
 MANIFEST = "manifest.json"

@@ -11,10 +11,10 @@ from strongroom.crypto.names import canonical_username
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.keystore import keypairs
 from strongroom.portal.accounts.emails import canonical_email
-from strongroom.server import tokens
-from strongroom.server.db import Row
-from strongroom.server.db.copying import Snapshot
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime import tokens
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Row
+from strongroom.storage.copying import Snapshot
 from strongroom.vault import admission_tokens, scheme_file
 from strongroom.wire.keystore import StoreKeypair
 

@@ -7,9 +7,9 @@ from strongroom.backup import areas, ending, loading
 from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
 from strongroom.backup.manifest import AreaEntry, Manifest
-from strongroom.server.db.copying import Destination, Stage, State
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import Settings
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import Settings
+from strongroom.storage.copying import Destination, Stage, State
 
 
 class RestoreRefused(Exception):

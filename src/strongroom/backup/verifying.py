@@ -11,11 +11,11 @@ from strongroom.backup import areas, invariants, loading, recomputing
 from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
 from strongroom.backup.manifest import ArchiveRefused, AreaEntry, Manifest
-from strongroom.server.db import Row, Unavailable, migrate
-from strongroom.server.db.copying import Snapshot
-from strongroom.server.db.open import open_destination, open_snapshot
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import Settings
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import Settings
+from strongroom.storage import Row, Unavailable, migrate
+from strongroom.storage.copying import Snapshot
+from strongroom.storage.open import open_destination, open_snapshot
 
 
 @dataclass(frozen=True, slots=True)

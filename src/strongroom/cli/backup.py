@@ -9,11 +9,11 @@ import click
 
 from strongroom.cli.output import Failed, json_option, note, print_fields, print_json
 from strongroom.cli.server_secret import server_secret
-from strongroom.server.settings import load
+from strongroom.runtime.settings import load
 
 if TYPE_CHECKING:
     from strongroom.backup.making import Progress
-    from strongroom.server.secret import ServerSecret
+    from strongroom.runtime.secret import ServerSecret
 
 _KEEP_APART = (
     "The server secret is not in the archive, and without it the archive cannot be restored: "

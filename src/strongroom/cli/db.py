@@ -9,8 +9,8 @@ from importlib.resources.abc import Traversable
 import click
 
 from strongroom.cli.output import json_option, note, print_json, print_table
-from strongroom.server.db.open import Status, open_store, read_status, sqlite_path
-from strongroom.server.settings import Settings, is_postgres, load
+from strongroom.runtime.settings import Settings, is_postgres, load
+from strongroom.storage.open import Status, open_store, read_status, sqlite_path
 
 _data = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
 

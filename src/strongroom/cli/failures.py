@@ -9,12 +9,12 @@ from strongroom.crypto.errors import StrongroomError
 _BAD_SETTINGS = ("SettingsError", "ConfigurationRefused")
 # Of the service; looked up where they live only if that module was loaded, because the base install has no server.
 _SERVICE_ERRORS = {
-    "strongroom.server.settings": ("SettingsError",),
-    "strongroom.server.secret": ("Exposed",),
-    "strongroom.server.db": ("Unavailable",),
-    "strongroom.server.db.migrate": ("SchemaError",),
-    "strongroom.server.data_locks": ("InUse",),
-    "strongroom.server.db.copying": ("NotThere",),
+    "strongroom.runtime.settings": ("SettingsError",),
+    "strongroom.runtime.secret": ("Exposed",),
+    "strongroom.storage": ("Unavailable",),
+    "strongroom.storage.migrate": ("SchemaError",),
+    "strongroom.storage.data_locks": ("InUse",),
+    "strongroom.storage.copying": ("NotThere",),
     "strongroom.backup.manifest": ("ArchiveRefused",),
     "strongroom.backup.restoring": ("RestoreRefused",),
 }

@@ -15,9 +15,9 @@ from strongroom.access.sandbox import NAME, NotOurs
 from strongroom.app import Application
 from strongroom.cli.output import ExitCode, Failed, SettingRefused
 from strongroom.cli.workers import Ready, Supervisor
-from strongroom.server.http import BACKLOG, Server, bind
-from strongroom.server.logging import configure
-from strongroom.server.settings import Settings
+from strongroom.http.server import BACKLOG, Server, bind
+from strongroom.runtime.logging import configure
+from strongroom.runtime.settings import Settings
 
 _CONNECTIONS_OF_ALL_WORKERS = 16
 _LEAST_CONNECTIONS = 2

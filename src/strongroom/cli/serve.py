@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import click
 
 from strongroom.cli.output import SettingRefused, json_option, print_json, style
-from strongroom.server.settings import Meaning, Settings, environment_name, is_postgres, load, meanings
+from strongroom.runtime.settings import Meaning, Settings, environment_name, is_postgres, load, meanings
 
 _METAVARS = {"path": "PATH", "number": "N", "duration": "DURATION", "switch": "on|off", "list": "LIST", "text": "TEXT"}
 _ONE_PROCESS = (

@@ -1,8 +1,8 @@
 """The server secret for commands that work beside the service."""
 
 from strongroom.cli.output import Failed, SettingRefused
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import Settings
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import Settings
 
 
 def server_secret(settings: Settings) -> ServerSecret | None:

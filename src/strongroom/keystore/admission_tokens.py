@@ -1,8 +1,8 @@
 """Admission tokens: a provider's permission for one person to enter, good for one use."""
 
-from strongroom.server import tokens
-from strongroom.server.db import Row, Transaction
-from strongroom.server.ids import new_row_id, to_text
+from strongroom.runtime import tokens
+from strongroom.runtime.ids import new_row_id, to_text
+from strongroom.storage import Row, Transaction
 from strongroom.wire.keystore import AdmissionToken
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -31,7 +31,7 @@ async def issue(tx: Transaction, provider_id: bytes, now: int, lifetime: int) ->
     """A token for endpoint 2 or endpoint 10, stored as its hash; the value is shown this once."""
     value = tokens.mint(tokens.Prefix.admission_token)
     row_id = new_row_id(now)
-    await tx.put(
+    await tx.execute(
         INSERT,
         token_hash=tokens.digest(value),
         provider_id=provider_id,

@@ -1,5 +1,6 @@
 """The key store's endpoints in the order of the specification: each opens its transaction and calls the resource."""
 
+from strongroom.http.answers import Answer
 from strongroom.keystore import (
     admission_tokens,
     data_encryption_keys,
@@ -11,10 +12,9 @@ from strongroom.keystore import (
     users,
 )
 from strongroom.keystore.area import Keystore
-from strongroom.server import passphrases
-from strongroom.server.answers import Answer
-from strongroom.server.ids import from_text, new_row_id, to_text
-from strongroom.server.principals import KeystoreSession, Provider, Service, Subscription
+from strongroom.runtime.ids import from_text, new_row_id, to_text
+from strongroom.runtime.principals import KeystoreSession, Provider, Service, Subscription
+from strongroom.services import passphrases
 from strongroom.wire.keystore import (
     AdmissionTokenResponse,
     ClaimAdmissionToken,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from strongroom.keystore import session
-from strongroom.server.clock import Clock
-from strongroom.server.db import Store, T, Transaction
-from strongroom.server.passphrases import PassphraseHasher
-from strongroom.server.principals import KeystoreSession
+from strongroom.runtime.clock import Clock
+from strongroom.runtime.principals import KeystoreSession
+from strongroom.services.passphrases import PassphraseHasher
+from strongroom.storage import Store, T, Transaction
 
 IssueVaultAdmissionToken: TypeAlias = Callable[[bytes, bytes, str | None], Awaitable[str]]
 """Provider id, user id and the fingerprint of the keypair tagged `vault`, if there is one; the token's value."""

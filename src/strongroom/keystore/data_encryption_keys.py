@@ -2,8 +2,8 @@
 
 import hashlib
 
-from strongroom.server.db import Row, Transaction
-from strongroom.server.ids import from_text, new_row_id, to_text
+from strongroom.runtime.ids import from_text, new_row_id, to_text
+from strongroom.storage import Row, Transaction
 from strongroom.wire.keystore import DataEncryptionKey, DataEncryptionKeysResponse
 from strongroom.wire.paging import Paging, PagingMeta
 from strongroom.wire.refusal import Refusal, Refused

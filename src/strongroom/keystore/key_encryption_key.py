@@ -1,7 +1,7 @@
 """The key encryption key: exactly one per user, stored as the client encrypted it."""
 
-from strongroom.server.db import Transaction
-from strongroom.server.ids import new_row_id, to_text
+from strongroom.runtime.ids import new_row_id, to_text
+from strongroom.storage import Transaction
 from strongroom.wire.keystore import KeyEncryptionKey
 from strongroom.wire.refusal import Refusal, Refused
 

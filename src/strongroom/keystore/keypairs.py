@@ -8,8 +8,8 @@ import msgspec
 from strongroom.crypto.errors import MalformedKey
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.keystore import encrypted_fields
-from strongroom.server.db import Row, Transaction
-from strongroom.server.ids import from_text, new_row_id, to_text
+from strongroom.runtime.ids import from_text, new_row_id, to_text
+from strongroom.storage import Row, Transaction
 from strongroom.wire.keystore import ExternalIdentifier, Keypair, KeypairsResponse, StoreKeypair
 from strongroom.wire.paging import Paging, PagingMeta
 from strongroom.wire.refusal import Fault, Refusal, Refused

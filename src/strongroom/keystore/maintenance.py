@@ -2,8 +2,8 @@
 
 from strongroom.keystore import admission_tokens, session
 from strongroom.keystore.area import Keystore
-from strongroom.server.clock import DAY
-from strongroom.server.db import Transaction
+from strongroom.runtime.clock import DAY
+from strongroom.storage import Transaction
 
 # Until then a used or expired token is still told as such.
 TOKENS_KEPT = 30 * DAY

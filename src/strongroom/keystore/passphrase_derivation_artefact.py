@@ -3,8 +3,8 @@
 import re
 
 from strongroom.keystore import encrypted_fields
-from strongroom.server.db import Row, Transaction
-from strongroom.server.ids import new_row_id, to_text
+from strongroom.runtime.ids import new_row_id, to_text
+from strongroom.storage import Row, Transaction
 from strongroom.wire.keystore import PassphraseDerivationArtefact, StorePassphraseDerivationArtefact
 from strongroom.wire.refusal import Fault, Refusal, Refused
 
@@ -37,7 +37,7 @@ async def store(
     tx: Transaction, user_id: bytes, given: StorePassphraseDerivationArtefact, now: int
 ) -> PassphraseDerivationArtefact:
     """Store once; identical bytes answer with what is stored, others are refused and change nothing."""
-    await tx.put(
+    await tx.execute(
         INSERT,
         user_id=user_id,
         id=new_row_id(now),

@@ -4,11 +4,11 @@ import hmac
 
 from strongroom.keystore import users
 from strongroom.keystore.users import StoredUser
-from strongroom.server import tokens
-from strongroom.server.clock import wire_time
-from strongroom.server.db import Store, Transaction
-from strongroom.server.ids import new_hidden_id, to_text
-from strongroom.server.principals import KeystoreSession
+from strongroom.runtime import tokens
+from strongroom.runtime.clock import wire_time
+from strongroom.runtime.ids import new_hidden_id, to_text
+from strongroom.runtime.principals import KeystoreSession
+from strongroom.storage import Store, Transaction
 from strongroom.wire.keystore import Session
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -53,10 +53,10 @@ async def create(
     if renewed_hash is not None:
         await users.replace_hash(tx, user.id, user.passphrase_hash, renewed_hash)
     unknown = Refused(Refusal.invalid_credentials)
-    await tx.hold(unknown, STILL, user_id=user.id, generation=user.passphrase_generation)
+    await tx.lock_or_raise(unknown, STILL, user_id=user.id, generation=user.passphrase_generation)
     session_id = new_hidden_id()
     text, secret_hash = tokens.mint_session(user.id, session_id)
-    await tx.put(
+    await tx.execute(
         INSERT,
         user_id=user.id,
         id=session_id,
@@ -97,14 +97,14 @@ async def authenticate(store: Store, provider_id: bytes, text: str, now: int) ->
 
 async def recheck(tx: Transaction, who: KeystoreSession, now: int) -> None:
     """Inside a write: the session has not ended since the request came in, and cannot until the write is done."""
-    await tx.hold(Refused(Refusal.session_invalid), RECHECK, user_id=who.user_id, id=who.session_id, now=now)
+    await tx.lock_or_raise(Refused(Refusal.session_invalid), RECHECK, user_id=who.user_id, id=who.session_id, now=now)
 
 
 async def revoke(tx: Transaction, who: KeystoreSession, now: int) -> None:
-    await tx.put(REVOKE, user_id=who.user_id, id=who.session_id, now=now)
+    await tx.execute(REVOKE, user_id=who.user_id, id=who.session_id, now=now)
 
 
 async def prune(tx: Transaction, before: int, limit: int) -> int:
     """Forget some sessions that ended by themselves before a time; how many."""
-    await tx.put(KEEP_LAST, before=before, limit=limit)
+    await tx.execute(KEEP_LAST, before=before, limit=limit)
     return await tx.run(PRUNE, before=before, limit=limit)

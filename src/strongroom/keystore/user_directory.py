@@ -3,8 +3,8 @@
 from strongroom.crypto.errors import UsernameRefused
 from strongroom.crypto.names import canonical_username
 from strongroom.keystore.area import Keystore
-from strongroom.server.db import Transaction
-from strongroom.server.user_metadata import Totals, UserMetadata
+from strongroom.services.user_metadata import Totals, UserMetadata
+from strongroom.storage import Transaction
 
 COUNT_USERS = "SELECT count(*), count(suspended_at) FROM users WHERE provider_id = :provider_id"
 COUNT_TOKENS = """
@@ -78,7 +78,7 @@ class KeystoreUsers:
             if not await tx.run(SUSPEND, id=user_id, provider_id=provider_id, now=now):
                 return False
             # Otherwise the sessions of before would be good again once the user is resumed.
-            await tx.put(END_SESSIONS, id=user_id, now=now)
+            await tx.execute(END_SESSIONS, id=user_id, now=now)
             return True
 
         return await self._keystore.store.write(work)

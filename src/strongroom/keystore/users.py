@@ -5,7 +5,7 @@ from typing import NamedTuple
 from strongroom.crypto.errors import UsernameRefused
 from strongroom.crypto.names import canonical_username
 from strongroom.keystore import admission_tokens
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 from strongroom.wire.refusal import Refusal, Refused
 
 MAX_PASSPHRASE_BYTES = 1024
@@ -67,7 +67,7 @@ async def create(
     await admission_tokens.consume(tx, provider_id, token, user_id, now)
     if not await tx.run(TAKE_NAME, provider_id=provider_id, canonical=canonical_name, id=user_id):
         raise Refused(Refusal.username_taken, pointer="/username")
-    await tx.put(
+    await tx.execute(
         INSERT,
         id=user_id,
         provider_id=provider_id,
@@ -85,4 +85,4 @@ async def find(tx: Transaction, provider_id: bytes, canonical_name: str) -> Stor
 
 async def replace_hash(tx: Transaction, user_id: bytes, before: str, passphrase_hash: str) -> None:
     """Store a hash of the same passphrase under today's pepper and cost."""
-    await tx.put(REHASH, id=user_id, before=before, passphrase_hash=passphrase_hash)
+    await tx.execute(REHASH, id=user_id, before=before, passphrase_hash=passphrase_hash)

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
+from strongroom.http.client_address import TrustedProxies
 from strongroom.portal.messaging.mail import MailQueue
 from strongroom.portal.subscriptions.products import Products
-from strongroom.server.client_address import TrustedProxies
-from strongroom.server.clock import Clock
-from strongroom.server.db import Store
-from strongroom.server.passphrases import PassphraseHasher
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import Settings
-from strongroom.server.user_metadata import UserDirectory
+from strongroom.runtime.clock import Clock
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import Settings
+from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.user_metadata import UserDirectory
+from strongroom.storage import Store
 
 PREFIX = "/portal"
 """Where the portal stands; every path of a page is below it."""

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 
+from strongroom.http.asgi import Application, Receive, Scope, Send
+from strongroom.http.client_address import TrustedProxies
 from strongroom.portal.area import PREFIX, Portal
 from strongroom.portal.messaging.mail import MailQueue
 from strongroom.portal.subscriptions import products
-from strongroom.server.asgi import Application, Receive, Scope, Send
-from strongroom.server.client_address import TrustedProxies
-from strongroom.server.clock import Clock
-from strongroom.server.db import Store
-from strongroom.server.logging import LOGGER, AccessLog
-from strongroom.server.passphrases import PassphraseHasher
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import Settings, SettingsError
-from strongroom.server.user_metadata import UserDirectory
+from strongroom.runtime.clock import Clock
+from strongroom.runtime.logging import LOGGER, AccessLog
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import Settings, SettingsError
+from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.user_metadata import UserDirectory
+from strongroom.storage import Store
 
 WARM_UP_SECONDS = 1
 HASHING_QUEUE = 16

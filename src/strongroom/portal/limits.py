@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from strongroom.portal.accounts.emails import mailbox
-from strongroom.server.clock import DAY, HOUR, MINUTE
-from strongroom.server.db import Transaction
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.clock import DAY, HOUR, MINUTE
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Transaction
 
 COUNT = """
 INSERT INTO attempts (bucket, amount, ends_at) VALUES (:bucket, 1, :ends_at)
@@ -77,7 +77,7 @@ async def count(tx: Transaction, secret: ServerSecret, limit: Limit, key: str, n
     Raised within the transaction, which undoes the count: whoever keeps trying is not shut out for longer.
     """
     bucket = _bucket(secret, limit, key)
-    await tx.put(COUNT, bucket=bucket, now=now, ends_at=now + limit.window)
+    await tx.execute(COUNT, bucket=bucket, now=now, ends_at=now + limit.window)
     row = await tx.one(READ, bucket=bucket)
     assert row is not None
     amount, ends_at = row
@@ -96,7 +96,7 @@ async def count_mail(tx: Transaction, secret: ServerSecret, kind: str, email: st
 
 async def know(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> None:
     """The right password for this account came from this network."""
-    await tx.put(KNOW, bucket=_known(secret, account, network), ends_at=now + KNOWN)
+    await tx.execute(KNOW, bucket=_known(secret, account, network), ends_at=now + KNOWN)
 
 
 async def knows(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> bool:
@@ -106,7 +106,7 @@ async def knows(tx: Transaction, secret: ServerSecret, account: str, network: st
 
 async def forget(tx: Transaction, secret: ServerSecret, limit: Limit, key: str) -> None:
     """Start anew after a success, so that only failures add up."""
-    await tx.put(FORGET, bucket=_bucket(secret, limit, key))
+    await tx.execute(FORGET, bucket=_bucket(secret, limit, key))
 
 
 async def prune(tx: Transaction, now: int, limit: int) -> int:

@@ -5,7 +5,7 @@ from strongroom.portal.accounts import challenges, links, sessions, sign_ups
 from strongroom.portal.area import Portal
 from strongroom.portal.membership import invitations
 from strongroom.portal.subscriptions import shown_once
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 BATCH = 500
 

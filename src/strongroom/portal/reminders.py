@@ -13,8 +13,8 @@ from strongroom.portal.rendering import counted, moment
 from strongroom.portal.subscriptions import quotas
 from strongroom.portal.subscriptions.products import Product
 from strongroom.portal.told import News
-from strongroom.server.clock import DAY, SECOND, duration
-from strongroom.server.ids import to_text
+from strongroom.runtime.clock import DAY, SECOND, duration
+from strongroom.runtime.ids import to_text
 
 DAYS = (14, 1)
 BATCH = 200

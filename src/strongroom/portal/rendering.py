@@ -13,8 +13,8 @@ from strongroom.portal import lengths
 from strongroom.portal.accounts.agents import describe
 from strongroom.portal.area import PREFIX
 from strongroom.portal.notices import NOTICES
-from strongroom.server.clock import MINUTE, duration, wire_time
-from strongroom.server.ids import to_text
+from strongroom.runtime.clock import MINUTE, duration, wire_time
+from strongroom.runtime.ids import to_text
 from strongroom.version import __version__
 
 _SPAN = re.compile(r"`([^`]+)`")

@@ -8,7 +8,7 @@ import secrets
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
 
 _NONCE = 12
 

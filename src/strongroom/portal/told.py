@@ -7,8 +7,8 @@ from typing import TypeAlias
 from strongroom.portal.area import Portal
 from strongroom.portal.membership import organisations
 from strongroom.portal.messaging.mail import Message
-from strongroom.server.clock import DAY
-from strongroom.server.db import Transaction, Value
+from strongroom.runtime.clock import DAY
+from strongroom.storage import Transaction, Value
 
 ToOwner: TypeAlias = Callable[[str], Message]
 """The message to one address."""

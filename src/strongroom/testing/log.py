@@ -3,7 +3,7 @@
 import io
 import logging
 
-from strongroom.server.logging import LOGGER, JsonFormatter
+from strongroom.runtime.logging import LOGGER, JsonFormatter
 
 
 class CapturedLog(io.StringIO):

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from strongroom.app import Application
-from strongroom.server.clock import MovableClock
-from strongroom.server.settings import load
+from strongroom.runtime.clock import MovableClock
+from strongroom.runtime.settings import load
 from strongroom.testing.log import CapturedLog
 from strongroom.testing.transports import AsyncTransport, Transport
 

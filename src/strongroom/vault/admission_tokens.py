@@ -7,10 +7,10 @@ import hashlib
 import hmac
 
 from strongroom.crypto.encoding import decode_unpadded
-from strongroom.server import ids, tokens
-from strongroom.server.clock import DAY
-from strongroom.server.db import Row, Transaction, Value
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime import ids, tokens
+from strongroom.runtime.clock import DAY
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Row, Transaction, Value
 from strongroom.vault.area import Vault
 from strongroom.wire.keystore import AdmissionToken
 from strongroom.wire.refusal import Refusal, Refused
@@ -83,7 +83,7 @@ async def issue(tx: Transaction, provider_id: bytes, now: int, lifetime: int) ->
     """A token for the provider's own users that opens the vault only (spec: key store rule 1). Shown once."""
     value = tokens.mint(tokens.Prefix.admission_token)
     token_id = ids.new_row_id(now)
-    await tx.put(
+    await tx.execute(
         ISSUE,
         token_hash=tokens.digest(value),
         admission_token_id=token_id,

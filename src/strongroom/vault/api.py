@@ -1,8 +1,8 @@
 """The vault's endpoints in the order of the specification: who calls, what they send, what they get."""
 
-from strongroom.server import ids
-from strongroom.server.answers import Content, Versioned
-from strongroom.server.principals import Provider, Service, Subscription, VaultSession
+from strongroom.http.answers import Content, Versioned
+from strongroom.runtime import ids
+from strongroom.runtime.principals import Provider, Service, Subscription, VaultSession
 from strongroom.vault import admission_tokens, classification_nodes, images, session, users
 from strongroom.vault.area import Vault
 from strongroom.wire.keystore import AdmissionTokenResponse

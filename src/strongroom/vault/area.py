@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from strongroom.crypto.names import realm_tag
-from strongroom.server.clock import DAY, HOUR, MINUTE, Clock
-from strongroom.server.db import Store
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.clock import DAY, HOUR, MINUTE, Clock
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Store
 
 ClaimAdmissionToken: TypeAlias = Callable[[str, bytes, str], Awaitable[None]]
 """`(token_value, provider_id, claimant)`: use a token of the key store up for the public key with this fingerprint.

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import msgspec
 
-from strongroom.server import ids
-from strongroom.server.db import Row, Transaction, Value
+from strongroom.runtime import ids
+from strongroom.storage import Row, Transaction, Value
 from strongroom.vault import images
 from strongroom.version import __version__
 from strongroom.wire.paging import PagingMeta

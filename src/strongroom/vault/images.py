@@ -6,9 +6,9 @@ import struct
 import warnings
 from dataclasses import dataclass
 
-from strongroom.server import ids
-from strongroom.server.answers import Content
-from strongroom.server.db import Transaction
+from strongroom.http.answers import Content
+from strongroom.runtime import ids
+from strongroom.storage import Transaction
 from strongroom.wire.refusal import Refusal, Refused
 
 MAX_BYTES = 1024 * 1024

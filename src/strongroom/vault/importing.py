@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from strongroom.server.db import Row, Store, Transaction
+from strongroom.storage import Row, Store, Transaction
 from strongroom.vault import images, scheme_file
 from strongroom.vault.scheme_file import Fault, ImportRefused, Node, SchemeFile
 

@@ -1,6 +1,6 @@
 """What the vault does from time to time without being asked."""
 
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 from strongroom.vault import admission_tokens, session
 from strongroom.vault.area import Vault
 

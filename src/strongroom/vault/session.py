@@ -11,11 +11,11 @@ from typing import NamedTuple
 from strongroom.crypto import grammar
 from strongroom.crypto.errors import MalformedKey
 from strongroom.crypto.public_keys import PublicKey
-from strongroom.server import ids
-from strongroom.server.clock import DAY
-from strongroom.server.db import Row, Transaction
-from strongroom.server.principals import VaultSession
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime import ids
+from strongroom.runtime.clock import DAY
+from strongroom.runtime.principals import VaultSession
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Row, Transaction
 from strongroom.vault.area import Vault
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -131,7 +131,7 @@ async def authenticate(vault: Vault, provider_id: bytes, text: str) -> VaultSess
         return await _look(tx, session, now, claims)
 
     async def first_use(tx: Transaction) -> None:
-        await tx.put(
+        await tx.execute(
             FIRST_USE,
             user_id=claims.user_id,
             session_id=claims.session_id,
@@ -152,7 +152,7 @@ async def authenticate(vault: Vault, provider_id: bytes, text: str) -> VaultSess
 
 async def recheck(tx: Transaction, session: VaultSession, now: int) -> None:
     """Part of every write for a user, in its transaction: nothing happens after an acknowledged logout."""
-    await tx.hold(
+    await tx.lock_or_raise(
         Refused(Refusal.session_invalid),
         RECHECK,
         user_id=session.user_id,
@@ -164,13 +164,13 @@ async def recheck(tx: Transaction, session: VaultSession, now: int) -> None:
 
 async def revoke(tx: Transaction, session: VaultSession, now: int) -> None:
     """Log out: the string opens nothing any more, at once and everywhere."""
-    await tx.put(REVOKE, user_id=session.user_id, session_id=session.session_id, now=now)
+    await tx.execute(REVOKE, user_id=session.user_id, session_id=session.session_id, now=now)
 
 
 async def prune(tx: Transaction, now: int) -> int:
     """Forget sessions that expired more than a day ago, at most 500 of them; how many."""
     expired_by = now - _KEPT_AFTER_EXPIRY
-    await tx.put(KEEP_LAST, expired_by=expired_by, limit=_PRUNE_LIMIT)
+    await tx.execute(KEEP_LAST, expired_by=expired_by, limit=_PRUNE_LIMIT)
     return await tx.run(PRUNE, expired_by=expired_by, limit=_PRUNE_LIMIT)
 
 

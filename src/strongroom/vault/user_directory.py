@@ -1,7 +1,7 @@
 """The users of the vault as their provider's developers may see them: counted, dated, suspended."""
 
-from strongroom.server.db import Transaction
-from strongroom.server.user_metadata import Totals, UserMetadata
+from strongroom.services.user_metadata import Totals, UserMetadata
+from strongroom.storage import Transaction
 from strongroom.vault.area import Vault
 
 COUNT_USERS = "SELECT count(*), count(suspended_at) FROM users WHERE provider_id = :provider_id"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from strongroom.crypto.errors import MalformedKey
 from strongroom.crypto.public_keys import PublicKey
-from strongroom.server import ids, tokens
-from strongroom.server.db import Transaction
+from strongroom.runtime import ids, tokens
+from strongroom.storage import Transaction
 from strongroom.vault import admission_tokens
 from strongroom.vault.area import Vault
 from strongroom.wire.refusal import Refusal, Refused

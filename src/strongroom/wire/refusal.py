@@ -171,6 +171,10 @@ class Problem(msgspec.Struct, frozen=True):
     errors: tuple[Fault, ...]
 
 
+RESERVED = frozenset((Refusal.suspended, Refusal.rate_limited))
+"""Codes whose meaning is fixed already; no part of this version answers with them."""
+
+
 class Refused(Exception):
     """Raised where a rule says no. `detail` and `faults` never hold anything the caller sent."""
 

@@ -6,7 +6,7 @@ import pytest
 
 from strongroom.portal.accounts import developers
 from strongroom.portal.web import signing_in
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Site

@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from strongroom.portal.membership.activity import SENTENCES
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.ids import from_text
+from strongroom.runtime.ids import from_text
+from strongroom.services import audit
+from strongroom.services.audit import Action
 
 pytestmark = pytest.mark.anyio
 

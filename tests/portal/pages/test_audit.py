@@ -10,8 +10,8 @@ from tests.portal.world import MEMBER, OWNER, World
 from strongroom.access import closing
 from strongroom.portal.pages import ALL
 from strongroom.portal.web.page import Needs
-from strongroom.server.db import Transaction
-from strongroom.server.ids import from_text
+from strongroom.runtime.ids import from_text
+from strongroom.storage import Transaction
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from tests.portal.world import HALF, MEMBER, NOBODY, OWNER, REMOVED, STRANGER, W
 from strongroom.portal.area import PREFIX
 from strongroom.portal.pages import ALL
 from strongroom.portal.web.page import Needs, Page
-from strongroom.server.ids import new_row_id, to_text
+from strongroom.runtime.ids import new_row_id, to_text
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Site

@@ -9,7 +9,7 @@ import pytest
 from strongroom.app import Application
 from strongroom.portal.documentation.reference import reference
 from strongroom.portal.rendering import STATIC
-from strongroom.server.settings import load
+from strongroom.runtime.settings import load
 from strongroom.wire.refusal import Refusal
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from tests.portal.furnished import KEY
 from strongroom.access import providers, subscriptions
 from strongroom.portal.subscriptions import subscribing
 from strongroom.portal.subscriptions.subscribing import GRACES
-from strongroom.server.clock import DAY, SECOND, wire_time
-from strongroom.server.ids import from_text, to_text
+from strongroom.runtime.clock import DAY, SECOND, wire_time
+from strongroom.runtime.ids import from_text, to_text
 from strongroom.wire.refusal import Refused
 
 if TYPE_CHECKING:

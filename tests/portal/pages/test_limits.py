@@ -16,7 +16,7 @@ from strongroom.portal.limits import (
     SIGN_IN_AS,
     SIGN_IN_AS_FROM,
 )
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site

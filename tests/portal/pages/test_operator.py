@@ -10,7 +10,7 @@ import pytest
 from strongroom.access import providers, subscriptions
 from strongroom.portal.pages import operator
 from strongroom.portal.subscriptions.products import Products
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Site

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from strongroom.access import subscriptions
-from strongroom.server.ids import from_text
+from strongroom.runtime.ids import from_text
 from strongroom.wire.refusal import Refused
 
 pytestmark = pytest.mark.anyio

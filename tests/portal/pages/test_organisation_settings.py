@@ -11,11 +11,11 @@ from strongroom.access import providers, subscriptions, usage
 from strongroom.portal import limits, reminders
 from strongroom.portal.accounts import developers
 from strongroom.portal.membership import closing, organisations
-from strongroom.server.clock import DAY
-from strongroom.server.db import Unavailable
-from strongroom.server.ids import from_text
-from strongroom.server.passphrases import PassphraseHasher
-from strongroom.server.usage import UsageCounter
+from strongroom.runtime.clock import DAY
+from strongroom.runtime.ids import from_text
+from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.usage import UsageCounter
+from strongroom.storage import Unavailable
 from strongroom.wire.refusal import Refusal, Refused
 
 pytestmark = pytest.mark.anyio

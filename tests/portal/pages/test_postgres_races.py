@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyotp
 import pytest
+from tools.postgres_server import PostgresServer
 
 from strongroom.portal.web import signing_in
-from strongroom.server.db import Transaction
-from strongroom.testing.postgres_server import PostgresServer
+from strongroom.storage import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Running, Site

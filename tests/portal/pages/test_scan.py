@@ -9,7 +9,7 @@ from tests.portal.furnished import Organisation, differences, furnish, operator,
 from strongroom.portal.area import PREFIX
 from strongroom.portal.pages import ALL
 from strongroom.portal.web.page import Needs, Page
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site

@@ -13,8 +13,8 @@ from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.limits import SECOND_FACTOR
 from strongroom.portal.pages import second_factor as page
 from strongroom.portal.web.page import Visit
-from strongroom.server.db import Transaction
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site
@@ -161,7 +161,7 @@ async def test_codes_move_to_a_new_server_secret_at_the_next_sign_in(site: "Site
 
     [(developer_id,)] = await portal.store.read(lambda tx: tx.all("SELECT id FROM developers"))
     before = second_factor.seal_key(ServerSecret(previous), developer_id, key)
-    await portal.store.write(lambda tx: tx.put("UPDATE developers SET totp_key = :sealed", sealed=before))
+    await portal.store.write(lambda tx: tx.execute("UPDATE developers SET totp_key = :sealed", sealed=before))
     object.__setattr__(portal, "secret", ServerSecret(current, previous))
     browser = await site.sign_in()
     await browser.send("/sign-in/second-factor", code="000000")

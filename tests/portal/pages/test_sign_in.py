@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from strongroom.http.client_address import TrustedProxies
 from strongroom.portal import limits
 from strongroom.portal.accounts import developers, sessions
 from strongroom.portal.limits import SIGN_IN_AS_FROM, SIGN_IN_FROM
-from strongroom.server.client_address import TrustedProxies
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Site

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from strongroom.access import providers, subscriptions
-from strongroom.server.clock import DAY, wire_time
-from strongroom.server.ids import from_text
+from strongroom.runtime.clock import DAY, wire_time
+from strongroom.runtime.ids import from_text
 from strongroom.wire.refusal import Refusal, Refused
 
 pytestmark = pytest.mark.anyio

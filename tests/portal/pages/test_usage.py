@@ -9,10 +9,10 @@ from strongroom.access import key_ends, providers, subscription_states, subscrip
 from strongroom.portal import reminders, told
 from strongroom.portal.subscriptions import quotas
 from strongroom.portal.web import charts
-from strongroom.server.clock import DAY, HOUR, MINUTE, wire_time
-from strongroom.server.ids import from_text, to_text
-from strongroom.server.principals import Subscription
-from strongroom.server.usage import UsageCounter
+from strongroom.runtime.clock import DAY, HOUR, MINUTE, wire_time
+from strongroom.runtime.ids import from_text, to_text
+from strongroom.runtime.principals import Subscription
+from strongroom.services.usage import UsageCounter
 
 pytestmark = pytest.mark.anyio
 

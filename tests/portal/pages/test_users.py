@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from strongroom.server import audit
-from strongroom.server.db import Unavailable
-from strongroom.server.ids import to_text
-from strongroom.server.user_metadata import Totals, UserMetadata
+from strongroom.runtime.ids import to_text
+from strongroom.services import audit
+from strongroom.services.user_metadata import Totals, UserMetadata
+from strongroom.storage import Unavailable
 
 pytestmark = pytest.mark.anyio
 

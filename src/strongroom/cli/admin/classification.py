@@ -7,7 +7,7 @@ import click
 
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, note, print_json, print_table
-from strongroom.server.db import Store, Transaction
+from strongroom.storage import Store, Transaction
 from strongroom.vault import classification_nodes
 from strongroom.vault.importing import ImportReport, import_classification
 from strongroom.vault.scheme_file import ImportRefused

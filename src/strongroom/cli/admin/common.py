@@ -7,9 +7,9 @@ import click
 
 from strongroom.access import providers
 from strongroom.cli.output import Failed, note, print_fields, print_json
-from strongroom.server.clock import wire_time
-from strongroom.server.db import Transaction
-from strongroom.server.ids import from_text
+from strongroom.runtime.clock import wire_time
+from strongroom.runtime.ids import from_text
+from strongroom.storage import Transaction
 
 MAX_NAME = 128
 

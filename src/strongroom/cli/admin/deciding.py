@@ -12,10 +12,10 @@ from strongroom.cli.admin.common import id_argument, name_argument, provider_id,
 from strongroom.cli.admin.stores import data_option, has_portal, in_store
 from strongroom.cli.output import Failed, json_option, note, print_json, print_table
 from strongroom.cli.server_secret import server_secret
-from strongroom.server.clock import SystemClock
-from strongroom.server.db import Store, Transaction
-from strongroom.server.ids import to_text
-from strongroom.server.settings import load
+from strongroom.runtime.clock import SystemClock
+from strongroom.runtime.ids import to_text
+from strongroom.runtime.settings import load
+from strongroom.storage import Store, Transaction
 
 _Command: TypeAlias = Callable[..., None]
 

@@ -8,8 +8,8 @@ import click
 from strongroom.cli.admin.common import show
 from strongroom.cli.admin.stores import data_option
 from strongroom.cli.output import Failed, json_option
-from strongroom.server.clock import SystemClock
-from strongroom.server.settings import load
+from strongroom.runtime.clock import SystemClock
+from strongroom.runtime.settings import load
 
 
 @click.group()

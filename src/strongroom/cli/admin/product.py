@@ -8,7 +8,7 @@ import click
 from msgspec.structs import asdict
 
 from strongroom.cli.output import Failed, json_option, note, print_json, print_table
-from strongroom.server.settings import SettingsError, load
+from strongroom.runtime.settings import SettingsError, load
 
 
 @click.group()

@@ -6,10 +6,10 @@ from strongroom.access import providers, sandbox
 from strongroom.cli.admin.common import name_argument, provider_id, show, time_text
 from strongroom.cli.admin.stores import data_option, in_store, make_folder
 from strongroom.cli.output import Failed, json_option, print_json, print_table
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.db import Store, Transaction
-from strongroom.server.ids import to_text
+from strongroom.runtime.ids import to_text
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Store, Transaction
 
 _policy_choice = click.Choice(providers.LOGIN_POLICIES)
 

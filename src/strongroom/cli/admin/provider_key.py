@@ -7,9 +7,9 @@ from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provid
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
 from strongroom.portal.subscriptions import api_keys
-from strongroom.server.db import Store, Transaction
-from strongroom.server.ids import to_text
-from strongroom.server.settings import seconds
+from strongroom.runtime.ids import to_text
+from strongroom.runtime.settings import seconds
+from strongroom.storage import Store, Transaction
 
 
 @click.group()

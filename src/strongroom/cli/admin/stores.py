@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import click
 
 from strongroom.cli.output import Failed
-from strongroom.server.db import Store
-from strongroom.server.db.open import open_store, sqlite_path
-from strongroom.server.settings import Settings, is_postgres, load
+from strongroom.runtime.settings import Settings, is_postgres, load
+from strongroom.storage import Store
+from strongroom.storage.open import open_store, sqlite_path
 
 T = TypeVar("T")
 Area: TypeAlias = Literal["access", "vault", "portal"]

@@ -11,11 +11,11 @@ from strongroom.cli.admin.deciding import COMMANDS
 from strongroom.cli.admin.stores import data_option, in_store
 from strongroom.cli.output import Failed, json_option, print_json, print_table
 from strongroom.portal.subscriptions import subscribing
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.db import Store, Transaction
-from strongroom.server.ids import to_text
-from strongroom.server.settings import seconds
+from strongroom.runtime.ids import to_text
+from strongroom.runtime.settings import seconds
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Store, Transaction
 
 _Act: TypeAlias = Callable[[Transaction, bytes, bytes, None, int], Awaitable[bool]]
 

@@ -10,7 +10,7 @@ import click
 from strongroom.cli.demo.evidence import StoredRow
 from strongroom.cli.demo.recording import Call, Fields, Step
 from strongroom.cli.output import is_terminal, style
-from strongroom.server.tokens import hint
+from strongroom.runtime.tokens import hint
 
 MAX_WIDTH = 100
 MAX_FIELDS = 7

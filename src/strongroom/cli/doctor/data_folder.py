@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from strongroom.cli.doctor.finding import Finding, Verdict, judge
-from strongroom.server.settings import AREAS, SettingsError, environment_name
+from strongroom.runtime.settings import AREAS, SettingsError, environment_name
 
 _MIGRATES = "the next start brings the schema up to date"
 _ENOUGH_BYTES = 256 * 1024 * 1024
@@ -44,7 +44,7 @@ def _secret(path: Path) -> Iterable[Finding]:
         yield Finding("server secret", Verdict.warning, "no file `secret`: it has to be in STRONGROOM_SECRET")
         return
     yield _private("server secret", path, 0o600)
-    from strongroom.server.secret import parse
+    from strongroom.runtime.secret import parse
 
     try:
         parse(path.read_text("ascii"))
@@ -53,7 +53,7 @@ def _secret(path: Path) -> Iterable[Finding]:
 
 
 def _database(area: str, path: Path) -> Finding:
-    from strongroom.server.db import migrate
+    from strongroom.storage import migrate
 
     check = f"{area} database"
     if not path.is_file():
@@ -75,9 +75,9 @@ def _database(area: str, path: Path) -> Finding:
 
 def _elsewhere(area: str, setting: str) -> Finding:
     """A database that is not the default file, such as one of PostgreSQL; its address may hold a password."""
-    from strongroom.server.db import Unavailable
-    from strongroom.server.db.migrate import SchemaError
-    from strongroom.server.db.open import read_status
+    from strongroom.storage import Unavailable
+    from strongroom.storage.migrate import SchemaError
+    from strongroom.storage.open import read_status
 
     check = f"{area} database"
     try:

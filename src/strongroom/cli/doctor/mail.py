@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from strongroom.cli.doctor.finding import Finding, Verdict
-from strongroom.server.settings import SettingsError, load
+from strongroom.runtime.settings import SettingsError, load
 
 _CHECK = "mail"
 

@@ -2,9 +2,9 @@
 
 from typing import Literal, TypeAlias
 
-from strongroom.server import tokens
-from strongroom.server.clock import MINUTE
-from strongroom.server.db import Transaction
+from strongroom.runtime import tokens
+from strongroom.runtime.clock import MINUTE
+from strongroom.storage import Transaction
 
 Purpose: TypeAlias = Literal["register", "sign_in"]
 
@@ -26,7 +26,7 @@ DELETE FROM challenges WHERE challenge_hash IN
 
 async def remember(tx: Transaction, challenge: bytes, purpose: Purpose, binding: str, now: int) -> None:
     """`binding` is the cookie of the caller, to whom alone the challenge is of use."""
-    await tx.put(
+    await tx.execute(
         INSERT,
         challenge_hash=tokens.digest(challenge.hex()),
         purpose=purpose,

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.db import Transaction
-from strongroom.server.ids import new_row_id
+from strongroom.runtime.ids import new_row_id
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction
 
 TAKE_EMAIL = """
 INSERT INTO developer_emails (email, developer_id) VALUES (:email, :developer_id) ON CONFLICT (email) DO NOTHING
@@ -71,7 +71,7 @@ async def create(tx: Transaction, email: str, name: str, password_hash: str, now
     developer_id = new_row_id(now)
     if not await tx.run(TAKE_EMAIL, email=email, developer_id=developer_id):
         return None
-    await tx.put(INSERT, id=developer_id, email=email, name=name, password_hash=password_hash, now=now)
+    await tx.execute(INSERT, id=developer_id, email=email, name=name, password_hash=password_hash, now=now)
     await audit.record(tx, developer_id, Action.signed_up, now, actor_id=developer_id)
     return developer_id
 
@@ -89,30 +89,30 @@ async def read(tx: Transaction, developer_id: bytes) -> Developer | None:
 
 async def take_turn(tx: Transaction, developer_id: bytes) -> None:
     """Wait for whoever opens a session of this developer or changes what opens one, and make others wait."""
-    await tx.put(TAKE_TURN, id=developer_id)
+    await tx.execute(TAKE_TURN, id=developer_id)
 
 
 async def rename(tx: Transaction, developer_id: bytes, name: str) -> None:
-    await tx.put(RENAME, id=developer_id, name=name)
+    await tx.execute(RENAME, id=developer_id, name=name)
 
 
 async def set_password(tx: Transaction, developer_id: bytes, password_hash: str, now: int) -> None:
     """The caller ends the sessions that the old password opened."""
-    await tx.put(SET_PASSWORD, id=developer_id, password_hash=password_hash, now=now)
+    await tx.execute(SET_PASSWORD, id=developer_id, password_hash=password_hash, now=now)
     await audit.record(tx, developer_id, Action.password_changed, now, actor_id=developer_id)
 
 
 async def replace_hash(tx: Transaction, developer_id: bytes, before: str, password_hash: str) -> None:
     """Store a hash of the same password under today's pepper and cost."""
-    await tx.put(REHASH, id=developer_id, before=before, password_hash=password_hash)
+    await tx.execute(REHASH, id=developer_id, before=before, password_hash=password_hash)
 
 
 async def set_email(tx: Transaction, developer_id: bytes, email: str, now: int) -> bool:
     """False, and nothing changed, where the canonical address is another developer's."""
     if not await tx.run(TAKE_EMAIL, email=email, developer_id=developer_id):
         return False
-    await tx.put(LEAVE_EMAIL, developer_id=developer_id, email=email)
-    await tx.put(SET_EMAIL, id=developer_id, email=email)
+    await tx.execute(LEAVE_EMAIL, developer_id=developer_id, email=email)
+    await tx.execute(SET_EMAIL, id=developer_id, email=email)
     await audit.record(tx, developer_id, Action.email_changed, now, actor_id=developer_id)
     return True
 
@@ -120,5 +120,5 @@ async def set_email(tx: Transaction, developer_id: bytes, email: str, now: int) 
 async def delete(tx: Transaction, developer_id: bytes, now: int) -> None:
     """The developer, every session, passkey, code, link and membership. What the audit says of the past stays."""
     for statement in DELETIONS:
-        await tx.put(statement, id=developer_id)
+        await tx.execute(statement, id=developer_id)
     await audit.record(tx, developer_id, Action.account_deleted, now, actor_id=developer_id)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from strongroom.server import tokens
-from strongroom.server.clock import HOUR
-from strongroom.server.db import Transaction
+from strongroom.runtime import tokens
+from strongroom.runtime.clock import HOUR
+from strongroom.storage import Transaction
 
 Purpose: TypeAlias = Literal["reset", "change_email"]
 
@@ -34,8 +34,8 @@ class Link:
 async def issue(tx: Transaction, purpose: Purpose, developer_id: bytes, email: str, now: int) -> str:
     """The value of a new link, good for two hours; an earlier one for the same purpose ends."""
     link = tokens.mint(tokens.Prefix.portal_link)
-    await tx.put(FORGET, developer_id=developer_id, purpose=purpose)
-    await tx.put(
+    await tx.execute(FORGET, developer_id=developer_id, purpose=purpose)
+    await tx.execute(
         INSERT,
         link_hash=tokens.digest(link),
         purpose=purpose,
@@ -63,7 +63,7 @@ async def consume(tx: Transaction, purpose: Purpose, link: str, now: int) -> Lin
 
 async def forget_all(tx: Transaction, developer_id: bytes) -> None:
     """End every link: after a change of the password, none of before may undo it."""
-    await tx.put(FORGET_ALL, developer_id=developer_id)
+    await tx.execute(FORGET_ALL, developer_id=developer_id)
 
 
 async def prune(tx: Transaction, now: int, limit: int) -> int:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.db import Transaction
-from strongroom.server.ids import new_row_id
+from strongroom.runtime.ids import new_row_id
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction
 
 MAX_PASSKEYS = 10
 

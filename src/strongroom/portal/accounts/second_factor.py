@@ -8,10 +8,10 @@ from typing import Final
 import pyotp
 
 from strongroom.portal.sealing import is_current, seal, unseal
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.db import Transaction
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.secret import ServerSecret
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction
 
 STEP: Final = 30
 RECOVERY_CODES: Final = 10
@@ -70,12 +70,12 @@ async def seal_anew(tx: Transaction, secret: ServerSecret, developer_id: bytes, 
     if is_current(secret, "totp", developer_id, sealed):
         return
     anew = seal_key(secret, developer_id, unseal_key(secret, developer_id, sealed))
-    await tx.put(SEAL_ANEW, id=developer_id, totp_key=anew, before=sealed)
+    await tx.execute(SEAL_ANEW, id=developer_id, totp_key=anew, before=sealed)
 
 
 async def turn_on(tx: Transaction, developer_id: bytes, sealed_key: bytes, step: int, now: int) -> None:
     """From the next sign-in on a code is asked for; `step` is that of the code which proved the device."""
-    await tx.put(TURN_ON, id=developer_id, totp_key=sealed_key, step=step, now=now)
+    await tx.execute(TURN_ON, id=developer_id, totp_key=sealed_key, step=step, now=now)
     await audit.record(tx, developer_id, Action.totp_on, now, actor_id=developer_id)
 
 
@@ -94,16 +94,16 @@ async def use_step(tx: Transaction, developer_id: bytes, step: int) -> bool:
 async def new_recovery_codes(tx: Transaction, secret: ServerSecret, developer_id: bytes, now: int) -> list[str]:
     """Ten codes, returned this once and stored as keyed hashes; those of before end."""
     codes = ["".join(secrets.choice(_ALPHABET) for _ in range(10)) for _ in range(RECOVERY_CODES)]
-    await tx.put(FORGET_CODES, developer_id=developer_id)
+    await tx.execute(FORGET_CODES, developer_id=developer_id)
     key = secret.current_key("portal-recovery")
     for code in codes:
-        await tx.put(INSERT_CODE, developer_id=developer_id, code_hash=_code_hash(key, developer_id, code))
+        await tx.execute(INSERT_CODE, developer_id=developer_id, code_hash=_code_hash(key, developer_id, code))
     await audit.record(tx, developer_id, Action.recovery_codes_made, now, actor_id=developer_id)
     return [f"{code[:5]}-{code[5:]}" for code in codes]
 
 
 async def forget_recovery_codes(tx: Transaction, developer_id: bytes) -> None:
-    await tx.put(FORGET_CODES, developer_id=developer_id)
+    await tx.execute(FORGET_CODES, developer_id=developer_id)
 
 
 async def use_recovery_code(tx: Transaction, secret: ServerSecret, developer_id: bytes, code: str, now: int) -> bool:

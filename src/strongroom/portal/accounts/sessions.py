@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from strongroom.server import tokens
-from strongroom.server.clock import MINUTE
-from strongroom.server.db import Transaction
-from strongroom.server.ids import new_hidden_id
+from strongroom.runtime import tokens
+from strongroom.runtime.clock import MINUTE
+from strongroom.runtime.ids import new_hidden_id
+from strongroom.storage import Transaction
 
 Stage: TypeAlias = Literal["password", "full"]
 """`password`: the second factor is still to come, and nothing else is open."""
@@ -62,7 +62,7 @@ class Session:
 async def create(tx: Transaction, developer_id: bytes, stage: Stage, now: int, lifetime: int, agent: str = "") -> str:
     """A new session's token, for the cookie; `lifetime` in milliseconds, shorter while a second factor is missing."""
     token = tokens.mint(tokens.Prefix.portal_session)
-    await tx.put(
+    await tx.execute(
         INSERT,
         token_hash=tokens.digest(token),
         id=new_hidden_id(),
@@ -85,7 +85,7 @@ async def find(tx: Transaction, token: str, now: int, idle: int) -> Session | No
 
 async def touch(tx: Transaction, token: str, now: int) -> None:
     """Note that the session is in use."""
-    await tx.put(TOUCH, token_hash=tokens.digest(token), now=now)
+    await tx.execute(TOUCH, token_hash=tokens.digest(token), now=now)
 
 
 async def list_of(tx: Transaction, developer_id: bytes, now: int, idle: int) -> list[Session]:
@@ -107,9 +107,9 @@ async def end_one(tx: Transaction, developer_id: bytes, session_id: bytes) -> bo
 async def end_all(tx: Transaction, developer_id: bytes, *, but: bytes | None = None) -> None:
     """End every session of a developer; `but` is the id of the one that goes on."""
     if but is None:
-        await tx.put(END_ALL, developer_id=developer_id)
+        await tx.execute(END_ALL, developer_id=developer_id)
     else:
-        await tx.put(END_OTHERS, developer_id=developer_id, id=but)
+        await tx.execute(END_OTHERS, developer_id=developer_id, id=but)
 
 
 async def prune(tx: Transaction, now: int, limit: int) -> int:

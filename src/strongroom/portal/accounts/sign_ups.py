@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from strongroom.portal.accounts import developers
-from strongroom.server import tokens
-from strongroom.server.clock import DAY
-from strongroom.server.db import Transaction
+from strongroom.runtime import tokens
+from strongroom.runtime.clock import DAY
+from strongroom.storage import Transaction
 
 LIFETIME = DAY
 
@@ -31,7 +31,7 @@ class SignUp:
 async def create(tx: Transaction, sign_up: SignUp, now: int) -> str:
     """The value of the one-time link. Several sign-ups for one address may wait; the first confirmed one counts."""
     link = tokens.mint(tokens.Prefix.portal_link)
-    await tx.put(
+    await tx.execute(
         INSERT,
         link_hash=tokens.digest(link),
         email=sign_up.email,
@@ -55,7 +55,7 @@ async def confirm(tx: Transaction, link: str, now: int) -> bytes | None:
     # The deletion decides: of two who confirm at the same time one finds the row gone.
     if sign_up is None or not await tx.run(CONSUME, link_hash=tokens.digest(link), now=now):
         return None
-    await tx.put(FORGET, email=sign_up.email)
+    await tx.execute(FORGET, email=sign_up.email)
     return await developers.create(tx, sign_up.email, sign_up.name, sign_up.password_hash, now)
 
 

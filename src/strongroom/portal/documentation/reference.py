@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from strongroom.server import openapi
+from strongroom.http import openapi
 from strongroom.version import __version__
 from strongroom.wire import keystore, system, vault
 from strongroom.wire.endpoint import Endpoint

@@ -8,9 +8,9 @@ from strongroom.access import providers, subscriptions
 from strongroom.portal.accounts import developers
 from strongroom.portal.accounts.developers import called
 from strongroom.portal.membership import invitations
-from strongroom.server.audit import Action, AuditEvent
-from strongroom.server.db import Transaction
-from strongroom.server.ids import to_text
+from strongroom.runtime.ids import to_text
+from strongroom.services.audit import Action, AuditEvent
+from strongroom.storage import Transaction
 
 Kind: TypeAlias = Literal["", "subscription", "api_key", "person", "invitation", "user"]
 """What the object of an act is, so where its name is found."""

@@ -6,10 +6,10 @@ from strongroom.portal.area import Portal
 from strongroom.portal.membership import organisations
 from strongroom.portal.messaging import messages
 from strongroom.portal.rendering import counted
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.clock import DAY
-from strongroom.server.db import Transaction
+from strongroom.runtime.clock import DAY
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction
 
 LET_GO = (
     "DELETE FROM invitations WHERE provider_id = :provider_id",
@@ -57,7 +57,7 @@ async def _let_go(portal: Portal, provider_id: bytes, name: str, actor_id: bytes
     async def work(tx: Transaction) -> bool:
         members = await organisations.members_of(tx, provider_id)
         for statement in LET_GO:
-            await tx.put(statement, provider_id=provider_id)
+            await tx.execute(statement, provider_id=provider_id)
         for member in members:
             url = portal.url("/")
             await portal.mail.put(tx, messages.organisation_closed(member.email, name, url), now)

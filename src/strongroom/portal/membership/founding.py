@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from strongroom.access import providers
 from strongroom.portal.area import Portal
 from strongroom.portal.membership.closing import LET_GO, LOOK_BACK
-from strongroom.server.clock import HOUR, MINUTE
-from strongroom.server.db import Transaction
+from strongroom.runtime.clock import HOUR, MINUTE
+from strongroom.storage import Transaction
 
 BEGUN = "SELECT DISTINCT provider_id FROM memberships WHERE created_at > :since AND created_at <= :before"
 BEGUN_BY = "SELECT provider_id FROM memberships WHERE developer_id = :developer_id AND created_at <= :before"
@@ -26,7 +26,7 @@ async def tidy(portal: Portal) -> int:
     async def work(tx: Transaction) -> None:
         for provider_id in gone:
             for statement in LET_GO:
-                await tx.put(statement, provider_id=provider_id)
+                await tx.execute(statement, provider_id=provider_id)
 
     if gone:
         await portal.store.write(work)

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from strongroom.portal.membership.organisations import Role
-from strongroom.server import audit, tokens
-from strongroom.server.audit import Action
-from strongroom.server.clock import DAY
-from strongroom.server.db import Transaction
-from strongroom.server.ids import new_row_id
+from strongroom.runtime import tokens
+from strongroom.runtime.clock import DAY
+from strongroom.runtime.ids import new_row_id
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction
 
 LIFETIME = 7 * DAY
 
@@ -51,8 +52,8 @@ async def issue(tx: Transaction, provider_id: bytes, email: str, role: Role, inv
     """The value of the link, good for seven days and for whoever is signed in with this address."""
     link = tokens.mint(tokens.Prefix.portal_link)
     row = new_row_id(now)
-    await tx.put(REPLACE, provider_id=provider_id, email=email)
-    await tx.put(
+    await tx.execute(REPLACE, provider_id=provider_id, email=email)
+    await tx.execute(
         INSERT,
         link_hash=tokens.digest(link),
         provider_id=provider_id,

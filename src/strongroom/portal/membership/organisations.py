@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from strongroom.portal.refusals import Forbidden
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.db import Transaction
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction
 
 Role: TypeAlias = Literal["owner", "member"]
 
@@ -112,7 +112,7 @@ async def set_role(
         return False
     await _keep_an_owner(tx, provider_id)
     if role != "owner":
-        await tx.put(END_INVITATIONS, provider_id=provider_id, developer_id=developer_id)
+        await tx.execute(END_INVITATIONS, provider_id=provider_id, developer_id=developer_id)
     await _note(tx, provider_id, Action.role_changed, now, actor_id, developer_id, role)
     return True
 
@@ -128,13 +128,13 @@ async def hand_over(tx: Transaction, provider_id: bytes, actor_id: bytes, develo
 async def remove(tx: Transaction, provider_id: bytes, developer_id: bytes, actor_id: bytes, now: int) -> bool:
     """Leave, or be removed by an owner; false where there was no membership. `LastOwner`, `Forbidden`."""
     if developer_id == actor_id:
-        await tx.put(TAKE_TURN, provider_id=provider_id)
+        await tx.execute(TAKE_TURN, provider_id=provider_id)
     else:
         await require_owner(tx, provider_id, actor_id)
     if not await tx.run(REMOVE, provider_id=provider_id, developer_id=developer_id):
         return False
     await _keep_an_owner(tx, provider_id)
-    await tx.put(END_INVITATIONS, provider_id=provider_id, developer_id=developer_id)
+    await tx.execute(END_INVITATIONS, provider_id=provider_id, developer_id=developer_id)
     action = Action.member_left if actor_id == developer_id else Action.member_removed
     await _note(tx, provider_id, action, now, actor_id, developer_id)
     return True
@@ -145,7 +145,7 @@ async def require_owner(tx: Transaction, provider_id: bytes, developer_id: bytes
 
     The page has looked before, but of two owners who remove each other at the same time the slower one is none now.
     """
-    await tx.put(TAKE_TURN, provider_id=provider_id)
+    await tx.execute(TAKE_TURN, provider_id=provider_id)
     found = await find(tx, provider_id, developer_id)
     if found is None or found.role != "owner":
         raise Forbidden
@@ -153,11 +153,11 @@ async def require_owner(tx: Transaction, provider_id: bytes, developer_id: bytes
 
 async def undo_founding(tx: Transaction, provider_id: bytes, developer_id: bytes) -> None:
     """The provider could not be made after all."""
-    await tx.put(REMOVE, provider_id=provider_id, developer_id=developer_id)
+    await tx.execute(REMOVE, provider_id=provider_id, developer_id=developer_id)
 
 
 async def add(tx: Transaction, provider_id: bytes, developer_id: bytes, role: Role, now: int) -> None:
-    await tx.put(INSERT, provider_id=provider_id, developer_id=developer_id, role=role, now=now)
+    await tx.execute(INSERT, provider_id=provider_id, developer_id=developer_id, role=role, now=now)
 
 
 async def find(tx: Transaction, provider_id: bytes, developer_id: bytes) -> Membership | None:
@@ -173,14 +173,14 @@ async def list_of(tx: Transaction, developer_id: bytes) -> list[Membership]:
 async def take_turns(tx: Transaction, developer_id: bytes) -> None:
     """Wait for whoever changes a role in an organisation of this developer, and make others wait."""
     for membership in await list_of(tx, developer_id):
-        await tx.put(TAKE_TURN, provider_id=membership.provider_id)
+        await tx.execute(TAKE_TURN, provider_id=membership.provider_id)
 
 
 async def leave_all(tx: Transaction, developer_id: bytes, now: int) -> None:
     """Leave every organisation with the account, in the transaction that deletes it."""
     for membership in await list_of(tx, developer_id):
-        await tx.put(REMOVE, provider_id=membership.provider_id, developer_id=developer_id)
-        await tx.put(END_INVITATIONS, provider_id=membership.provider_id, developer_id=developer_id)
+        await tx.execute(REMOVE, provider_id=membership.provider_id, developer_id=developer_id)
+        await tx.execute(END_INVITATIONS, provider_id=membership.provider_id, developer_id=developer_id)
         detail = "with the account"
         await _note(tx, membership.provider_id, Action.member_left, now, developer_id, developer_id, detail)
 

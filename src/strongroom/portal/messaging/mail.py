@@ -8,11 +8,11 @@ import msgspec
 
 from strongroom.portal.limits import TooMany
 from strongroom.portal.sealing import Unreadable, seal, unseal
-from strongroom.server.clock import MINUTE, Clock
-from strongroom.server.db import Store, Transaction, Unavailable, Work
-from strongroom.server.ids import new_row_id
-from strongroom.server.logging import LOGGER
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.clock import MINUTE, Clock
+from strongroom.runtime.ids import new_row_id
+from strongroom.runtime.logging import LOGGER
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Store, Transaction, Unavailable, Work
 
 INSERT = """
 INSERT INTO mails (id, sealed_message, created_at, tries, next_try_at) VALUES (:id, :sealed_message, :now, 0, :now)
@@ -72,7 +72,7 @@ class MailQueue:
         """Part of the caller's transaction; sealed, because a link in clear would open an account."""
         row = new_row_id(now)
         sealed = seal(self._secret, "mail", row, msgspec.json.encode(message))
-        await tx.put(INSERT, id=row, sealed_message=sealed, now=now)
+        await tx.execute(INSERT, id=row, sealed_message=sealed, now=now)
 
     async def write_unless_flooded(self, work: Work[None]) -> bool:
         """Run work that puts a message down; false where a limit refuses it, and then nothing of it happens.

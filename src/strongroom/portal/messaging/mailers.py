@@ -14,9 +14,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from strongroom.portal.messaging.mail import Mailer, Message, NotSent
-from strongroom.server.clock import Clock
-from strongroom.server.ids import new_row_id
-from strongroom.server.settings import Settings, is_loopback
+from strongroom.runtime.clock import Clock
+from strongroom.runtime.ids import new_row_id
+from strongroom.runtime.settings import Settings, is_loopback
 
 TIMEOUT = 20.0
 

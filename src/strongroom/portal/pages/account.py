@@ -12,7 +12,7 @@ from strongroom.portal.pages.organisation import name_error, own_providers
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 WRONG_PASSWORD = "This is not your password."  # noqa: S105  # what a page says
 

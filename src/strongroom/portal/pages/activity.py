@@ -6,8 +6,8 @@ from strongroom.portal.membership.activity import Names, names_in_access, names_
 from strongroom.portal.pages.organisation import provider_of
 from strongroom.portal.subscriptions.decisions import ACTIONS as OPERATOR_ACTIONS
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server import audit
-from strongroom.server.audit import AuditEvent
+from strongroom.services import audit
+from strongroom.services.audit import AuditEvent
 
 SHOWN = 100
 

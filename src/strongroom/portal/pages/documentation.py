@@ -8,8 +8,7 @@ from strongroom.portal.documentation import examples
 from strongroom.portal.documentation.reference import TITLES, Reference, reference
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.pages import RESERVED
-from strongroom.wire.refusal import Refusal
+from strongroom.wire.refusal import RESERVED, Refusal
 
 _STATUS_TITLES: Final = {
     400: "The request cannot be read",

@@ -18,8 +18,8 @@ from strongroom.portal.refusals import Absent
 from strongroom.portal.sealing import Unreadable, seal, unseal
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.db import Transaction
-from strongroom.server.ids import from_text
+from strongroom.runtime.ids import from_text
+from strongroom.storage import Transaction
 
 
 async def show_totp(visit: Visit) -> Response:

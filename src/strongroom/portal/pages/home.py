@@ -11,8 +11,8 @@ from strongroom.portal.membership.organisations import Role
 from strongroom.portal.pages.organisation import own_providers
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.db import Transaction
-from strongroom.server.ids import from_text, to_text
+from strongroom.runtime.ids import from_text, to_text
+from strongroom.storage import Transaction
 
 
 async def show(visit: Visit) -> Response:

@@ -10,8 +10,8 @@ from strongroom.portal.refusals import Absent
 from strongroom.portal.subscriptions import api_keys, shown_once, subscribing
 from strongroom.portal.subscriptions.subscribing import GRACES
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.clock import SECOND
-from strongroom.server.ids import from_text, to_text
+from strongroom.runtime.clock import SECOND
+from strongroom.runtime.ids import from_text, to_text
 
 
 async def show_new_keys(visit: Visit) -> Response:

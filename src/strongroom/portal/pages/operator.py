@@ -7,7 +7,7 @@ from strongroom.portal.membership import organisations
 from strongroom.portal.refusals import Absent
 from strongroom.portal.subscriptions.decisions import DECISIONS, decide, tell_owners
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.ids import from_text
+from strongroom.runtime.ids import from_text
 
 PAGE_SIZE = 100
 

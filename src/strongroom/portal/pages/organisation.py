@@ -11,11 +11,11 @@ from strongroom.portal.membership import organisations
 from strongroom.portal.membership.organisations import MAX_OWNED, Role, TooManyOrganisations
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.clock import DAY
-from strongroom.server.db import Transaction
-from strongroom.server.ids import new_row_id, to_text
+from strongroom.runtime.clock import DAY
+from strongroom.runtime.ids import new_row_id, to_text
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction
 
 # What `isprintable` lets pass though nothing is seen of it: fillers, joiners, selectors, the blank of Braille.
 _UNSEEN = re.compile(

@@ -12,7 +12,7 @@ from strongroom.portal.pages.organisation import organisation_name_error, provid
 from strongroom.portal.rendering import ago
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 
 async def show(visit: Visit) -> Response:

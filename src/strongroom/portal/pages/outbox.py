@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.settings import is_loopback
+from strongroom.runtime.settings import is_loopback
 
 MOST = 20
 _LINK = re.compile(r"https?://\S+")

@@ -8,7 +8,7 @@ from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email
 from strongroom.portal.messaging import messages
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 
 async def show(visit: Visit) -> Response:

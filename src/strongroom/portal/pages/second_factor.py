@@ -12,7 +12,7 @@ from strongroom.portal.refusals import Absent
 from strongroom.portal.sealing import Unreadable
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 WRONG = {"code": "This code is not right, or it was used before."}
 

@@ -12,10 +12,10 @@ from strongroom.portal.pages.account import WRONG_PASSWORD, own
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server import audit
-from strongroom.server.clock import SECOND
-from strongroom.server.db import Transaction
-from strongroom.server.ids import from_text
+from strongroom.runtime.clock import SECOND
+from strongroom.runtime.ids import from_text
+from strongroom.services import audit
+from strongroom.storage import Transaction
 
 EVENTS_SHOWN = 20
 

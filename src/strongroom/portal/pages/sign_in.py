@@ -9,7 +9,7 @@ from strongroom.portal.accounts import ceremonies, developers, sessions
 from strongroom.portal.accounts.emails import canonical_email
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.db import Transaction
+from strongroom.storage import Transaction
 
 WRONG = {"": "The e-mail address or the password is not right."}
 

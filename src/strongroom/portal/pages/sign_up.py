@@ -10,8 +10,8 @@ from strongroom.portal.messaging import messages
 from strongroom.portal.pages.organisation import name_error
 from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.portal.web.signing_in import open_session, remember
-from strongroom.server import tokens
-from strongroom.server.db import Transaction
+from strongroom.runtime import tokens
+from strongroom.storage import Transaction
 
 
 async def show(visit: Visit) -> Response:

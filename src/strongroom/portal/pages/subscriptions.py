@@ -9,8 +9,8 @@ from strongroom.portal.subscriptions import decisions, quotas, shown_once, subsc
 from strongroom.portal.subscriptions.products import Product
 from strongroom.portal.subscriptions.subscribing import Detail
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.clock import SECOND
-from strongroom.server.ids import from_text, to_text
+from strongroom.runtime.clock import SECOND
+from strongroom.runtime.ids import from_text, to_text
 
 WRONG_DAY = "Choose a day after today, at most ten years from now."
 NO_LATER_END = "The product allows no later end."

@@ -13,8 +13,8 @@ from strongroom.portal.pages.subscriptions import detail_of
 from strongroom.portal.subscriptions import quotas
 from strongroom.portal.web import charts
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server.db import Transaction
-from strongroom.server.usage import BOUNDS
+from strongroom.services.usage import BOUNDS
+from strongroom.storage import Transaction
 
 LATENCIES = (*(f"up to {seconds * 1000:g} ms" for seconds in BOUNDS), "slower")
 

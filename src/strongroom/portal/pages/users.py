@@ -5,10 +5,10 @@ from starlette.responses import Response
 from strongroom.portal.pages.organisation import provider_of
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web.page import Needs, Page, Visit
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.ids import from_text, to_text
-from strongroom.server.user_metadata import UserMetadata
+from strongroom.runtime.ids import from_text, to_text
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.services.user_metadata import UserMetadata
 
 PAGE_SIZE = 50
 # What is asked for, what was done, and what was not possible.

@@ -1,10 +1,11 @@
 """Provider API keys made and revoked, by page and command line alike, each with its note."""
 
 from strongroom.access import providers
-from strongroom.server import audit, tokens
-from strongroom.server.audit import Action
-from strongroom.server.clock import duration
-from strongroom.server.db import Transaction
+from strongroom.runtime import tokens
+from strongroom.runtime.clock import duration
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction
 
 
 async def create(tx: Transaction, provider_id: bytes, name: str, now: int, *, actor_id: bytes | None = None) -> str:

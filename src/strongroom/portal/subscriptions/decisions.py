@@ -14,11 +14,11 @@ from strongroom.portal.area import Portal
 from strongroom.portal.membership import organisations
 from strongroom.portal.messaging import messages
 from strongroom.portal.messaging.mail import MailQueue, Message
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.db import Transaction, Unavailable
-from strongroom.server.ids import to_text
-from strongroom.server.logging import LOGGER
+from strongroom.runtime.ids import to_text
+from strongroom.runtime.logging import LOGGER
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction, Unavailable
 
 _logger = logging.getLogger(LOGGER)
 

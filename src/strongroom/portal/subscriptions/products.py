@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from strongroom.server.logging import LOGGER
-from strongroom.server.settings import SettingsError
+from strongroom.runtime.logging import LOGGER
+from strongroom.runtime.settings import SettingsError
 
 _logger = logging.getLogger(LOGGER)
 MAX_SIZE = 1024 * 1024

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 from strongroom.access import usage
 from strongroom.portal.subscriptions.products import Product
-from strongroom.server.clock import DAY, MINUTE
-from strongroom.server.db import Transaction
+from strongroom.runtime.clock import DAY, MINUTE
+from strongroom.storage import Transaction
 
 SHARES = (100, 80)
 """Percent of the quota at which the owners are told, the higher one first."""

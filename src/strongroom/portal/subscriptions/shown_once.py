@@ -3,10 +3,10 @@
 import msgspec
 
 from strongroom.portal.sealing import Unreadable, seal, unseal
-from strongroom.server.clock import MINUTE
-from strongroom.server.db import Transaction
-from strongroom.server.ids import new_hidden_id
-from strongroom.server.secret import ServerSecret
+from strongroom.runtime.clock import MINUTE
+from strongroom.runtime.ids import new_hidden_id
+from strongroom.runtime.secret import ServerSecret
+from strongroom.storage import Transaction
 
 LIFETIME = 5 * MINUTE
 
@@ -35,7 +35,7 @@ async def put(
     """
     row = new_hidden_id()
     sealed = seal(secret, "shown-once", row, msgspec.json.encode(values))
-    await tx.put(
+    await tx.execute(
         INSERT,
         id=row,
         session_id=session_id,

@@ -7,10 +7,10 @@ from strongroom.access import key_ends, providers, subscription_states, subscrip
 from strongroom.access.subscriptions import NewSubscription, SubscriptionKeyRecord, SubscriptionRecord
 from strongroom.portal.refusals import Absent
 from strongroom.portal.subscriptions.products import Product
-from strongroom.server import audit
-from strongroom.server.audit import Action
-from strongroom.server.clock import DAY, HOUR, duration
-from strongroom.server.db import Transaction
+from strongroom.runtime.clock import DAY, HOUR, duration
+from strongroom.services import audit
+from strongroom.services.audit import Action
+from strongroom.storage import Transaction
 
 MAX_IN_FORCE = 50
 GRACES = {"none": 0, "hour": HOUR, "day": DAY, "week": 7 * DAY}
@@ -43,7 +43,7 @@ async def subscribe(
     keys_expire_at: int | None = None,
 ) -> NewSubscription:
     """A new subscription; who accepted the terms of which product is noted. `TooManySubscriptions`."""
-    await tx.put(providers.TAKE_TURN, provider_id=provider_id)
+    await tx.execute(providers.TAKE_TURN, provider_id=provider_id)
     provider = await providers.read(tx, provider_id)
     if provider is None or provider.closed_at is not None:
         raise Absent

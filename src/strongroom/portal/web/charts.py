@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from strongroom.access.usage import Span
 from strongroom.portal.rendering import counted
-from strongroom.server.clock import DAY, HOUR, MINUTE, wire_time
+from strongroom.runtime.clock import DAY, HOUR, MINUTE, wire_time
 
 WIDTH, HEIGHT = 720, 160
 _STEPS = (1, 2, 5)

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.requests import ClientDisconnect, Request
 
 from strongroom.crypto.encoding import encode_unpadded
-from strongroom.server.secret import ServerSecret
-from strongroom.server.settings import is_loopback
+from strongroom.runtime.secret import ServerSecret
+from strongroom.runtime.settings import is_loopback
 
 MAX_BODY = 64 * 1024
 MAX_FIELDS = 64

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router
 
+from strongroom.http.asgi import Receive, Scope, Send
 from strongroom.portal import limits, pages
 from strongroom.portal.accounts import sessions
 from strongroom.portal.accounts.emails import canonical_email
@@ -23,11 +24,10 @@ from strongroom.portal.web import cookies, forms, signing_in
 from strongroom.portal.web.forms import BadForm, Form
 from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.portal.web.security_headers import HEADERS
-from strongroom.server.asgi import Receive, Scope, Send
-from strongroom.server.clock import SECOND
-from strongroom.server.db import Unavailable
-from strongroom.server.ids import from_text
-from strongroom.server.logging import LOGGER, AccessLog
+from strongroom.runtime.clock import SECOND
+from strongroom.runtime.ids import from_text
+from strongroom.runtime.logging import LOGGER, AccessLog
+from strongroom.storage import Unavailable
 from strongroom.wire.refusal import Refused
 
 _logger = logging.getLogger(LOGGER)

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from strongroom.http.client_address import network_of
 from strongroom.portal import limits, rendering
 from strongroom.portal.accounts.sessions import Session
 from strongroom.portal.area import PREFIX, Portal
@@ -15,7 +16,6 @@ from strongroom.portal.limits import Limit
 from strongroom.portal.membership.organisations import Membership
 from strongroom.portal.web import cookies
 from strongroom.portal.web.forms import Form, csrf_token
-from strongroom.server.client_address import network_of
 
 Method: TypeAlias = Literal["GET", "POST"]
 

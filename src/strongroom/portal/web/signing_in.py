@@ -6,8 +6,8 @@ from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.web import cookies
 from strongroom.portal.web.forms import BadForm
 from strongroom.portal.web.page import Visit
-from strongroom.server.clock import SECOND
-from strongroom.server.db import Transaction
+from strongroom.runtime.clock import SECOND
+from strongroom.storage import Transaction
 
 
 async def has_second_factor(tx: Transaction, developer_id: bytes) -> bool:

@@ -1,1 +1,0 @@
-"""Plumbing that knows no area: storage, the door, credentials, logging, settings."""

@@ -1,0 +1,1 @@
+"""PostgreSQL: few connections for many requests, in pipeline mode."""

@@ -1,0 +1,1 @@
+"""SQLite: one writer that commits many requests at once."""

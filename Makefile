@@ -54,7 +54,8 @@ bench: $(VENV)/.dev       ## Ratios to the floor, on both engines, in five minut
 bench-full: $(VENV)/.dev  ## The same with one million users and more rounds: half an hour, and 16 GB of disk
 	$(BIN)/python -m bench --full
 
-docs: $(VENV)/.dev        ## Write the generated pages: api.md, settings.md, refusals.md
+docs: $(VENV)/.dev        ## Write what is generated: examples, api.md, settings.md, refusals.md
+	$(BIN)/python -m tools.examples
 	$(BIN)/python -m tools.pages docs
 
 # Needs uv. The locks hold versions and hashes for every platform and never name an index.

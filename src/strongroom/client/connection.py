@@ -22,7 +22,7 @@ from strongroom.client.progress import ProgressCallback
 from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.names import canonical_realm
 from strongroom.crypto.secret import Secret
-from strongroom.wire.endpoint import Credential, Endpoint
+from strongroom.wire.endpoint import AnyEndpoint, Credential
 from strongroom.wire.refusal import Problem
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -82,7 +82,7 @@ class Connection:
 
     def request(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         *,
         body: msgspec.Struct | None = None,
         query: msgspec.Struct | None = None,
@@ -116,7 +116,7 @@ class Connection:
 
     def converse(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         *,
         body: msgspec.Struct | None = None,
         query: msgspec.Struct | None = None,
@@ -139,7 +139,7 @@ class Connection:
 
     def ask(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         response: type[R],
         *,
         body: msgspec.Struct | None = None,

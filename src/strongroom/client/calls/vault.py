@@ -6,7 +6,6 @@ from strongroom.client.calls.base import CallsBase, SessionString, secret
 from strongroom.client.conversation import Conversation, exposed
 from strongroom.client.errors import ProtocolViolation
 from strongroom.wire import keystore, vault
-from strongroom.wire.endpoint import Endpoint
 
 VAULT: Final = {endpoint.name: endpoint for endpoint in vault.ENDPOINTS}
 
@@ -18,7 +17,7 @@ class VaultCalls(CallsBase):
     def issue_vault_admission_token(self) -> Conversation[keystore.AdmissionToken]:
         """Issue an admission token that opens the vault only, with the provider API key (spec: key store rule 1)."""
         response = yield from self._connection.ask(
-            VAULT["issue_admission_token"],
+            VAULT["issue_vault_admission_token"],
             keystore.AdmissionTokenResponse,
             credential=self._connection.provider_api_key,
         )
@@ -28,19 +27,19 @@ class VaultCalls(CallsBase):
     def create_vault_user(self, public_key: str, admission_token: str) -> Conversation[vault.VaultUserResponse]:
         """Create the vault user of a public key (spec: vault 10)."""
         body = vault.CreateVaultUser(user=vault.NewVaultUser(public_key=public_key, admission_token=admission_token))
-        return (yield from self._connection.ask(VAULT["create_user"], vault.VaultUserResponse, body=body))
+        return (yield from self._connection.ask(VAULT["create_vault_user"], vault.VaultUserResponse, body=body))
 
     @exposed
     def create_vault_session(self, public_key: str) -> Conversation[vault.VaultSession]:
         """Log in to the vault: the answer is for the holder of the private key (spec: vault 11)."""
         body = vault.CreateVaultSession(public_key=public_key)
-        response = yield from self._connection.ask(VAULT["create_session"], vault.VaultSessionResponse, body=body)
+        response = yield from self._connection.ask(VAULT["create_vault_session"], vault.VaultSessionResponse, body=body)
         return response.session
 
     @exposed
     def delete_vault_session(self, vault_session: SessionString) -> Conversation[None]:
         """Log out of the vault."""
-        yield from self._connection.converse(VAULT["delete_session"], credential=secret(vault_session))
+        yield from self._connection.converse(VAULT["delete_vault_session"], credential=secret(vault_session))
 
     @exposed
     def list_classification_nodes(
@@ -77,7 +76,7 @@ class VaultCalls(CallsBase):
     @exposed
     def read_image(self, image_id: str) -> Conversation[bytes]:
         """The picture of a node, from this service's own address and without any credential, whatever its URL says."""
-        endpoint: Endpoint = VAULT["read_image"]
+        endpoint = VAULT["read_image"]
         reply = yield from self._connection.converse(endpoint, path={"id": image_id})
         if reply.content_type.partition(";")[0].strip().lower() not in endpoint.media_types:
             raise ProtocolViolation("the image is not of a documented media type")

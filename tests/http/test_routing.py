@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from strongroom.http.routing import MethodNotAllowed, Route, Table, path_record, routes
+from strongroom.http.routing import MethodNotAllowed, Route, Table, routes
 from strongroom.wire.endpoint import AnyEndpoint, Endpoint, NoPath, Open
 from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.system import ENDPOINTS
@@ -89,10 +89,12 @@ def test_head_is_served_where_get_is() -> None:
 
 
 def test_parameters_have_the_types_of_their_record() -> None:
-    assert path_record(Version, ("42", "7")) == Version("42", 7)
+    path = Route(VERSION, handler).path
+    assert path("42", "7") == Version("42", 7)
+    assert Route(READ, handler).path("42") == Item("42")
     for revision in ("x", "1.5", "", "-"):
         with pytest.raises(Refused) as caught:
-            path_record(Version, ("42", revision))
+            path("42", revision)
         assert caught.value.refusal is Refusal.not_found
 
 

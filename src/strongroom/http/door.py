@@ -15,12 +15,12 @@ from strongroom.http.header_lines import constant, line
 from strongroom.http.octets import ClientGone
 from strongroom.http.ranges import OutsideRange
 from strongroom.http.responses import Piece, Response, response
-from strongroom.http.routing import MethodNotAllowed, Route, Table, path_record
+from strongroom.http.routing import MethodNotAllowed, Route, Table
 from strongroom.runtime.logging import LOGGER, AccessLog
 from strongroom.runtime.principals import Subscription
 from strongroom.services.usage import UsageCounter
 from strongroom.storage import Unavailable
-from strongroom.wire.endpoint import Condition, Credential, NoBody, NoPath, NoQuery, Open
+from strongroom.wire.endpoint import Credential, NoBody, NoPath, NoQuery, Open
 from strongroom.wire.refusal import Refusal, Refused
 
 Authenticate: TypeAlias = Callable[[Subscription | None, str], Awaitable[Any]]
@@ -99,7 +99,7 @@ class Door:
             _logger.exception("failed", extra={"request_id": request_id})
             code = Refusal.internal_error.code
             status, body, extra = self._problem(Refused(Refusal.internal_error), request_id)
-        keeps = route is not None and status < 400 and (route.endpoint.cacheable or route.endpoint.is_conditional)
+        keeps = route is not None and status < 400 and route.keeps
         exchange = whole(send)
         if (
             exchange is None
@@ -146,12 +146,12 @@ class Door:
                 raise Refused(Refusal.precondition_required, f"Send {condition.value}.")
         call: Call[Any, Any, Any, Any] = Call(
             who,
-            path_record(endpoint.parameters, parameters) if parameters else _NO_PATH,
-            _NO_QUERY if endpoint.query is NoQuery else incoming.query(scope["query_string"], endpoint.query),
+            route.path(*parameters) if parameters else _NO_PATH,
+            incoming.query(scope["query_string"], endpoint.query) if route.has_query else _NO_QUERY,
             _NO_BODY
             if endpoint.body is NoBody
             else await incoming.body(endpoint, headers, receive, self._body_timeout),
-            incoming.if_match(headers) if Condition.if_match in endpoint.conditions else None,
+            incoming.if_match(headers) if route.takes_if_match else None,
         )
         return await response(await route.handler(call), endpoint, headers, scope["method"])
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 import msgspec
+from msgspec import inspect as types
 
 from strongroom.http.answers import Given
-from strongroom.wire.endpoint import AnyEndpoint
+from strongroom.wire.endpoint import AnyEndpoint, Condition, NoQuery
 from strongroom.wire.refusal import Refusal, Refused
 
 Handler: TypeAlias = Callable[[Any], Awaitable[Given]]
@@ -17,12 +19,22 @@ Handler: TypeAlias = Callable[[Any], Awaitable[Given]]
 _NO_PATH: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """One endpoint with its handler."""
+    """One endpoint with its handler, and what the door would otherwise ask of the endpoint at every request."""
 
-    endpoint: AnyEndpoint
-    handler: Handler
+    __slots__ = ("endpoint", "handler", "has_query", "keeps", "path", "takes_if_match")
+
+    def __init__(self, endpoint: AnyEndpoint, handler: Handler) -> None:
+        self.endpoint = endpoint
+        self.handler = handler
+        self.keeps = endpoint.cacheable or endpoint.is_conditional
+        """Whether an answer says itself how long it may be kept."""
+        self.has_query = endpoint.query is not NoQuery
+        self.takes_if_match = Condition.if_match in endpoint.conditions
+        record = endpoint.parameters
+        plain = all(_is_any_text(field.type) for field in msgspec.structs.fields(record))
+        self.path: Callable[..., Any] = record if plain else partial(_converted, record)
+        """The path parameters, each an argument, as their record; `not_found` where one is not of its type."""
 
 
 Methods: TypeAlias = dict[str, Route]
@@ -94,40 +106,44 @@ class Table:
         methods = self._fixed.get(path)
         parameters = _NO_PATH
         if methods is None:
-            found = _walk(self._tree, path.split("/"), 1)
-            if found is None:
-                raise Refused(Refusal.not_found)
-            methods, raw = found
-            parameters = tuple(_decoded(segment) for segment in reversed(raw))
+            methods, parameters = self._walk(path)
         route = methods.get("GET" if method == "HEAD" else method)
         if route is None:
             raise MethodNotAllowed(methods)
         return route, parameters
 
-
-def _walk(node: _Node, segments: list[str], at: int) -> tuple[Methods, list[str]] | None:
-    """The methods at the end of the path and its parameters, last one first. What is named goes before a parameter."""
-    if at == len(segments):
-        return (node.methods, []) if node.methods else None
-    segment = segments[at]
-    named = node.named.get(segment)
-    if named is not None and (found := _walk(named, segments, at + 1)) is not None:
-        return found
-    if node.parameter is None or not segment or (found := _walk(node.parameter, segments, at + 1)) is None:
-        return None
-    found[1].append(segment)
-    return found
+    def _walk(self, path: str) -> tuple[Methods, tuple[str, ...]]:
+        """Segment by segment; what is named goes before a parameter."""
+        node = self._tree
+        raw = []
+        for segment in path.split("/")[1:]:
+            following = node.named.get(segment)
+            if following is None:
+                following = node.parameter
+                if following is None or not segment:
+                    raise Refused(Refusal.not_found)
+                raw.append(segment)
+            node = following
+        if not node.methods:
+            raise Refused(Refusal.not_found)
+        return node.methods, tuple(map(_decoded, raw))
 
 
 def _decoded(segment: str) -> str:
+    if "%" not in segment and segment.isascii():
+        return segment
     try:
         return unquote_to_bytes(segment).decode("utf-8")
     except UnicodeDecodeError:
         raise Refused(Refusal.not_found) from None
 
 
-def path_record(record: type[msgspec.Struct], parameters: tuple[str, ...]) -> msgspec.Struct:
-    """The parameters in the types that the record declares; `not_found` where one is not of its type."""
+def _is_any_text(annotation: Any) -> bool:
+    about = types.type_info(annotation)
+    return (about.type if isinstance(about, types.Metadata) else about) == types.StrType()
+
+
+def _converted(record: type[msgspec.Struct], *parameters: str) -> msgspec.Struct:
     try:
         return msgspec.convert(dict(zip(record.__struct_fields__, parameters, strict=True)), record, strict=False)
     except msgspec.ValidationError:

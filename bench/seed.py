@@ -20,6 +20,7 @@ from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.names import canonical_realm, realm_tag
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.serialization import CipherArtefacts, join_artefacts
+from strongroom.keystore import digests
 from strongroom.runtime.clock import DAY, SystemClock
 from strongroom.runtime.secret import ServerSecret, load_or_create
 from strongroom.runtime.tokens import digest
@@ -167,13 +168,22 @@ def _tables(seeded: Seeded, provider_id: bytes, keypairs: bool) -> Iterator[tupl
 def _data_encryption_keys(users: Iterable[User], now: int) -> Rows:
     for user in users:
         for use in sorted(("dek 1", "dek 2"), key=user.bytes_for):
-            yield user.id, user.bytes_for(use), user.bytes_for(f"{use} digest", 32), user.sealed(use, 32), now
+            yield user.id, user.bytes_for(use), user.bytes_for(f"{use} digest", digests.SIZE), user.sealed(use, 32), now
 
 
 def _keypairs(users: Iterable[User], now: int) -> Rows:
     for user in users:
         sealed = user.sealed("private key", _PRIVATE_KEY_SIZE)
-        yield user.id, user.bytes_for("keypair"), user.bytes_for("digest", 32), user.name, PEM, sealed, "{}", now
+        yield (
+            user.id,
+            user.bytes_for("keypair"),
+            user.bytes_for("digest", digests.SIZE),
+            user.name,
+            PEM,
+            sealed,
+            "{}",
+            now,
+        )
 
 
 def _into_sqlite(seeded: Seeded, keypairs: bool) -> None:

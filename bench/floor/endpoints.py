@@ -22,11 +22,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 
 from bench.floor.databases import Database
 from strongroom.access import subscriptions
-from strongroom.keystore import data_encryption_keys, key_encryption_key, users
+from strongroom.keystore import data_encryption_keys, key_encryption_key
 from strongroom.keystore import session as keystore_session
+from strongroom.keystore import users as keystore_users
 from strongroom.runtime.secret import ServerSecret
 from strongroom.vault import classification_nodes
 from strongroom.vault import session as vault_session
+from strongroom.vault import users as vault_users
 
 Headers: TypeAlias = dict[bytes, bytes]
 Handler: TypeAlias = Callable[[Headers, bytes, bytes], Awaitable[tuple[int, bytes]]]
@@ -85,7 +87,7 @@ class Endpoints:
         provider_id = await self._subscription(headers)
         given = _decode(body)
         by_name = {"provider_id": provider_id, "canonical": given["username"]}
-        user_id, username, stored, generation, _ = await self._database.one("keystore", users.BY_NAME, by_name)
+        user_id, username, stored, generation, _ = await self._database.one("keystore", keystore_users.BY_NAME, by_name)
         phc = "$" + stored.partition("$")[2]
         peppered = hmac.digest(self._pepper, given["passphrase"].encode(), "sha256")
         await asyncio.get_running_loop().run_in_executor(self._hashing, verify_secret, phc.encode(), peppered, Type.ID)
@@ -116,7 +118,7 @@ class Endpoints:
         assert isinstance(key, RSAPublicKey)
         fingerprint = hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
         by_key = {"fingerprint": fingerprint, "provider_id": provider_id}
-        user_id, generation, _ = await self._database.one("vault", vault_session.FIND_USER, by_key)
+        user_id, generation, _ = await self._database.one("vault", vault_users.BY_FINGERPRINT, by_key)
         now = _now()
         claims = _VAULT_CLAIMS.pack(1, user_id, secrets.token_bytes(16), now, now + 43_200_000, generation)
         text = base64.urlsafe_b64encode(claims + hmac.digest(self._vault_key, claims, "sha256"))
@@ -170,8 +172,8 @@ class Endpoints:
         if not hmac.compare_digest(hmac.digest(self._vault_key, claims, "sha256"), raw[_VAULT_CLAIMS.size :]):
             raise Refused
         _, user_id, session_id, *_ = _VAULT_CLAIMS.unpack(claims)
-        values = {"user_id": user_id, "session_id": session_id}
-        row = await self._database.one("vault", vault_session.CHECK, values)
+        values = {"user_id": user_id, "id": session_id}
+        row = await self._database.one("vault", vault_session.READ, values)
         if row is None or row[4] is None or row[4] <= _now() or row[5]:
             raise Refused
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from strongroom.backup import areas, recomputing
+from strongroom.backup import integrity
 from strongroom.backup.verifying import verify_archive, verify_databases
 from strongroom.runtime.secret import ServerSecret
 from strongroom.storage import Row
+from strongroom.storage.integrity import Recomputed
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +38,7 @@ BREACHES = {
             "UPDATE keypairs SET public_key = 'other'",
         ],
         DIGESTS: [
-            "UPDATE keypairs SET digest = randomblob(32)",
+            "UPDATE keypairs SET digest = randomblob(33)",
             "UPDATE keypairs SET encrypted_serialized_key = encrypted_serialized_key || 'x'",
             "UPDATE keypairs SET metadata = '{}'",
             "UPDATE keypairs SET metadata = 'no JSON'",
@@ -47,6 +48,9 @@ BREACHES = {
             "DELETE FROM external_identifiers",
             "UPDATE external_identifiers SET identifier = 'other' WHERE place = 0",
             "UPDATE external_identifiers SET place = 9 WHERE place = 0",
+        ],
+        "data encryption keys are what their digests are of": [
+            "UPDATE data_encryption_keys SET serialized_data_encryption_key = 'other'"
         ],
     },
     "vault": {
@@ -76,11 +80,11 @@ def secret() -> ServerSecret:
 
 
 def test_everything_that_is_recomputed_has_its_breach(secret: ServerSecret) -> None:
-    known = {area: set(recomputing.of_area(area, secret)) for area in areas.ORDER}
+    known = {area: set(of_area.recomputed(secret)) for area, of_area in integrity.OF_AREA.items()}
     assert {area: found for area, found in known.items() if found} == {
         area: set(breaches) for area, breaches in BREACHES.items()
     }
-    assert known["vault"] - set(recomputing.of_area("vault", None)) == {TOKENS}
+    assert known["vault"] - set(integrity.OF_AREA["vault"].recomputed(None)) == {TOKENS}
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
@@ -157,5 +161,5 @@ async def test_rows_of_one_thing_are_looked_at_together_wherever_a_batch_ends(
         return False
 
     streamed: Any = Streamed(*rows)
-    count = await recomputing.disagreements(streamed, recomputing.Recomputed("", agrees, key))
+    count = await integrity.disagreements(streamed, Recomputed("", agrees, key))
     assert (seen, count) == (expected or [], len(seen))

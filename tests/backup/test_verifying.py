@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from strongroom.backup import verifying
+from strongroom.backup import integrity
 from strongroom.backup.manifest import ArchiveRefused
 from strongroom.backup.verifying import verify_archive, verify_databases
 from strongroom.runtime.secret import ServerSecret
@@ -58,8 +58,8 @@ async def test_areas_that_do_not_belong_together_are_found(
     mixed = populated.deployment
     mixed.given["keystore_database"] = f"sqlite:{other.folder / 'keystore.sqlite'}"
     found = await findings(mixed)
-    assert "keystore: 1 of the providers that rows belong to are not in access" in found
-    assert "vault: 1 of its users belong to key store users that are not there" in found
+    assert "keystore: not true of 1: every provider that rows belong to is in access" in found
+    assert "vault: not true of 1: every key store user that users belong to is in the key store" in found
 
 
 class Streamed:
@@ -91,7 +91,7 @@ async def test_users_of_one_database_are_looked_up_in_the_other_wherever_they_st
 ) -> None:
     vault: Any = Streamed(named)
     keystore: Any = Streamed(there)
-    assert await verifying._missing_keystore_users(vault, keystore) == missing
+    assert await integrity.missing(vault, "", keystore, "") == missing
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
@@ -125,7 +125,7 @@ async def test_a_long_answer_comes_in_batches(populated: Any) -> None:
         batches = [batch async for batch in snapshot.stream(query)]
         assert [len(batch) for batch in batches] == [500, 500, 201]
         assert [row for batch in batches for row in batch] == [(number, "x") for number in range(1, 1202)]
-        assert [batch async for batch in snapshot.stream("SELECT user_id FROM users WHERE public_key = ''")] == []
+        assert [batch async for batch in snapshot.stream("SELECT id FROM users WHERE public_key = ''")] == []
     finally:
         await snapshot.close()
 
@@ -220,11 +220,11 @@ async def test_an_archive_is_verified_with_and_without_its_secret(populated: Any
         ("portal", "DELETE FROM developer_emails", "portal: not true of 1: every developer has the look-up of their a"),
         ("keystore", "DELETE FROM usernames", "keystore: not true of 2: every user has the look-up of its username"),
         ("vault", "DELETE FROM images", "vault: not true of "),
-        ("access", WITHOUT_PROVIDERS, "keystore: 1 of the providers that rows belong to are not in access"),
+        ("access", WITHOUT_PROVIDERS, "keystore: not true of 1: every provider that rows belong to is in access"),
         (
             "portal",
             "INSERT INTO told VALUES (zeroblob(16), 'end_1', 1, 1)",
-            "portal: reminders are of subscriptions",
+            "portal: not true of 1: every subscription that reminders",
         ),
     ],
 )

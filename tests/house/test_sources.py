@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from strongroom.backup import areas
+from strongroom.storage.open import tables_made
 from strongroom.wire.refusal import RESERVED, Refusal
 
 Package = dict[str, ast.Module]
@@ -128,6 +130,19 @@ def composed_sql(package: Package) -> list[tuple[str, str]]:
     return sorted(found)
 
 
+def speaking_of_tables(package: Package, tables: set[str]) -> list[str]:
+    """Texts that hold SQL or the name of a table; docstrings are not looked at."""
+    found = []
+    for name, tree in package.items():
+        described = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in described:
+                words = set(re.findall(r"\w+", node.value))
+                if SQL.search(node.value) or words & tables:
+                    found.append(f"{name}:{node.lineno}")
+    return found
+
+
 def bare_excepts(package: Package) -> list[str]:
     return [
         f"{name}:{node.lineno}"
@@ -151,6 +166,14 @@ def test_every_time_has_a_zone(package: Package) -> None:
 
 def test_sql_is_made_of_constants_of_the_module(package: Package) -> None:
     assert composed_sql(package) == sorted(COMPOSED_SQL)
+
+
+def test_backup_knows_no_table_of_an_area(package: Package) -> None:
+    tables = {table.name for area in areas.ORDER for table in tables_made(areas.known(area))}
+    assert {"users", "keypairs", "subscriptions", "classification_nodes"} < tables
+    backup = {name: tree for name, tree in package.items() if "/backup/" in name}
+    assert len(backup) > 5
+    assert speaking_of_tables(backup, tables) == []
 
 
 def test_no_exception_is_caught_without_a_name(package: Package) -> None:
@@ -190,6 +213,12 @@ def test_a_line_against_a_rule_is_found(rule: Callable[[Package], list[object]],
 )
 def test_other_lines_are_left_alone(rule: Callable[[Package], list[object]], line: str) -> None:
     assert rule({"planted.py": ast.parse(f"def f():\n    {line}\n")}) == []
+
+
+@pytest.mark.parametrize("text", ["SELECT 1", "rows of users"])
+def test_a_text_that_speaks_of_a_table_is_found(text: str) -> None:
+    tree = ast.parse(f'"""Of users."""\nTEXT = "{text}"\n')
+    assert speaking_of_tables({"planted.py": tree}, {"users"}) == ["planted.py:2"]
 
 
 def test_a_bare_except_is_found() -> None:

@@ -99,7 +99,7 @@ async def test_nothing_is_written_for_a_session_after_its_acknowledged_end(keyst
     user = await put_user(keystore)
     for _ in range(8):
         made = await keystore.write(partial(log_in, user))
-        who = await session.authenticate(keystore, PROVIDER, made.session_authentication_string, NOW)
+        who = await keystore.read(partial(authenticate, made.session_authentication_string))
         moments = Moments(keystore, who)
         outcomes = await asyncio.gather(
             *(moments.write() for _ in range(6)), moments.end(), *(moments.write() for _ in range(6))
@@ -140,6 +140,10 @@ async def put_user(store: Store) -> users.StoredUser:
 
 async def log_in(user: users.StoredUser, tx: Transaction, renewed_hash: str | None = None) -> Session:
     return await session.create(tx, provider_id=PROVIDER, user=user, renewed_hash=renewed_hash, now=NOW, lifetime=1000)
+
+
+async def authenticate(text: str, tx: Transaction) -> KeystoreSession:
+    return await session.authenticate(tx, PROVIDER, session.parse(text), NOW)
 
 
 async def test_many_logins_that_renew_the_hash_do_not_stand_in_each_others_way(keystore: Store) -> None:

@@ -17,7 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strongroom.access import providers, subscriptions
+from strongroom.crypto.names import realm_tag
 from strongroom.crypto.public_keys import PublicKey
+from strongroom.http.call import Call
 from strongroom.keystore import (
     admission_tokens,
     data_encryption_keys,
@@ -30,7 +32,8 @@ from strongroom.keystore import (
 )
 from strongroom.keystore.area import Keystore
 from strongroom.runtime.clock import DAY, HOUR, MINUTE
-from strongroom.runtime.principals import KeystoreSession, VaultSession
+from strongroom.runtime.ids import from_text
+from strongroom.runtime.principals import KeystoreSession, Subscription, VaultSession
 from strongroom.runtime.secret import ServerSecret
 from strongroom.services.passphrases import PassphraseHasher
 from strongroom.storage import Row, Store, Transaction
@@ -39,12 +42,12 @@ from strongroom.vault import admission_tokens as vault_admission_tokens
 from strongroom.vault import classification_nodes, importing
 from strongroom.vault import maintenance as vault_maintenance
 from strongroom.vault import session as vault_session
-from strongroom.vault import users as vault_users
+from strongroom.vault.api import VaultApi
 from strongroom.vault.area import Vault
 from strongroom.wire.keystore import StoreKeypair, StorePassphraseDerivationArtefact
 from strongroom.wire.paging import Paging
 from strongroom.wire.refusal import Refusal, Refused
-from strongroom.wire.vault import ClassificationNodeQuery
+from strongroom.wire.vault import ClassificationNodeQuery, CreateVaultSession, CreateVaultUser, NewVaultUser
 
 if TYPE_CHECKING:
     from tools.postgres_server import PostgresServer
@@ -159,13 +162,13 @@ class KeystoreActor(Actor):
             lifetime=LIFETIME,
         )
         made = await self.store.write(create)
-        who = await session.authenticate(self.store, provider, made.session_authentication_string, now)
+        who = await self._keystore.authenticate(provider, made.session_authentication_string)
         self._sessions.append((made.session_authentication_string, who))
         return made
 
     async def authenticate(self, a: int, b: int, c: int) -> Any:
         text, _ = self._session(b)
-        return await session.authenticate(self.store, PROVIDERS[a % 2], text, self.clock.now())
+        return await self._keystore.authenticate(PROVIDERS[a % 2], text)
 
     async def log_out(self, a: int, b: int, c: int) -> None:
         _, who = self._session(b)
@@ -239,11 +242,8 @@ class KeystoreActor(Actor):
         return self._sessions[-1 - number % len(self._sessions)]
 
 
-class _InClear:
-    """In place of a public key: what is encrypted to it can be read here."""
-
-    def encrypt(self, value: bytes) -> str:
-        return value.decode()
+def _subscription(number: int) -> Subscription:
+    return Subscription(PROVIDERS[number % 2], b"\x09" * 16, False, "primary")
 
 
 class VaultActor(Actor):
@@ -259,12 +259,13 @@ class VaultActor(Actor):
             clock=self.clock,
             secret=SECRET,
             public_url="https://vault.example",
-            realm="https://vault.example",
+            realm_tag=realm_tag("https://vault.example"),
+            session_lifetime=LIFETIME,
+            admission_token_lifetime=LIFETIME,
+            first_use_window=HOUR,
             claim_admission_token=self._claim,
-            session_lifetime_ms=LIFETIME,
-            admission_token_lifetime_ms=LIFETIME,
-            first_use_window_ms=HOUR,
         )
+        self._api = VaultApi(self._vault)
 
     async def issue(self, a: int, b: int, c: int) -> Any:
         now = self.clock.now()
@@ -274,23 +275,24 @@ class VaultActor(Actor):
 
     async def issue_external(self, a: int, b: int, c: int) -> str:
         fingerprint = _public_key(c).fingerprint if b % 2 else None
-        made = await vault_admission_tokens.issue_external(
-            self._vault, PROVIDERS[a % 2], bytes([b % 3]) * 16, fingerprint
-        )
+        made = await self._api.issue_external(PROVIDERS[a % 2], bytes([b % 3]) * 16, fingerprint)
         self._tokens.append(made)
         return made
 
     async def create_user(self, a: int, b: int, c: int) -> Any:
-        made = await vault_users.create(self._vault, PROVIDERS[a % 2], _public_key(c).pem, self._token(b))
-        self._users.append(made.user_id)
-        return made.user_id
+        body = CreateVaultUser(NewVaultUser(_public_key(c).pem, self._token(b)))
+        made = await self._api.create_vault_user(Call(_subscription(a), body=body))
+        self._users.append(from_text(made.id) or b"")
+        return made.id
 
     async def log_in(self, a: int, b: int, c: int) -> bool:
-        return bool(await vault_session.create(self._vault, PROVIDERS[a % 2], _public_key(c).pem))
+        body = CreateVaultSession(_public_key(c).pem)
+        return bool(await self._api.create_vault_session(Call(_subscription(a), body=body)))
 
     async def make_session(self, a: int, b: int, c: int) -> str:
         user_id = self._users[-1 - b % len(self._users)]
-        text = vault_session.encrypted_string(self._vault, cast("PublicKey", _InClear()), user_id)
+        generation, now = vault_session.FIRST_GENERATION, self.clock.now()
+        text = vault_session.issue(SECRET, self._vault.realm_tag, user_id, generation, now, LIFETIME)
         self._strings.append(text)
         return text
 
@@ -306,6 +308,7 @@ class VaultActor(Actor):
             await self._revoke(who)
         now = self.clock.now() + (c % 3) * HOUR
         await self.store.write(lambda tx: vault_session.recheck(tx, who, now))
+        await self._vault.write_for(who, lambda tx, _: tx.one("SELECT 1"))
 
     async def list_nodes(self, a: int, b: int, c: int) -> Any:
         query = ClassificationNodeQuery(
@@ -328,9 +331,9 @@ class VaultActor(Actor):
 
     async def _authenticated(self, a: int, b: int) -> VaultSession:
         text = self._strings[-1 - b % len(self._strings)]
-        return await vault_session.authenticate(self._vault, PROVIDERS[a % 2], text)
+        return await self._vault.authenticate(PROVIDERS[a % 2], text)
 
-    async def _claim(self, token_value: str, provider_id: bytes, claimant: str) -> None:
+    async def _claim(self, provider_id: bytes, token_value: str, claimant: str) -> None:
         raise Refused(Refusal.admission_token_invalid)
 
     def _token(self, number: int) -> str:

@@ -33,7 +33,7 @@ USERS_OWN = {
         "keypairs": "user_id",
         "external_identifiers": "user_id",
     },
-    "vault": {"users": "user_id", "sessions": "user_id"},
+    "vault": {"users": "id", "sessions": "user_id"},
 }
 # Everything else is found by what it is looked up by.
 LOOK_UPS = {
@@ -77,6 +77,13 @@ LOOK_UPS = {
         "shown_once": "id",
     },
 }
+# Services whose tables an area has among its own.
+SERVICES = {
+    "access": ("audit",),
+    "keystore": ("admission_tokens", "user_directory"),
+    "portal": ("audit",),
+    "vault": ("admission_tokens", "user_directory"),
+}
 # Text with a meaning of its own: two fixed words, the same in every order of letters.
 ORDERED_TEXT = {"slot"}
 
@@ -86,14 +93,15 @@ def schema(area: str) -> str:
 
 
 def statements(area: str) -> dict[str, str]:
-    """Every constant of an area that is SQL, by its place."""
+    """Every constant of an area, and of the services with tables in it, that is SQL, by its place."""
     package = import_module(f"strongroom.{area}")
+    modules = [info.name for info in walk_packages(package.__path__, f"strongroom.{area}.")]
     found: dict[str, str] = {}
-    for info in walk_packages(package.__path__, f"strongroom.{area}."):
-        module = import_module(info.name)
-        for name, value in vars(module).items():
+    for module in (*modules, *(f"strongroom.services.{name}" for name in SERVICES.get(area, ()))):
+        for name, value in vars(import_module(module)).items():
             if name.isupper() and isinstance(value, str) and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b", value):
-                found[f"{info.name.removeprefix('strongroom.')}.{name}"] = value.replace("{where}", "")
+                place = module.removeprefix("strongroom.").removeprefix(f"{area}.")
+                found[f"{area}.{place}.{name}"] = value.replace("{where}", "")
     return found
 
 

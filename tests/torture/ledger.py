@@ -50,10 +50,10 @@ KINDS = {
         ),
     ),
     "vault token issued": ("vault", "SELECT 1 FROM admission_tokens WHERE token_hash = :token_hash"),
-    "vault session": ("vault", "SELECT 1 FROM sessions WHERE user_id = :user_id AND session_id = :session_id"),
+    "vault session": ("vault", "SELECT 1 FROM sessions WHERE user_id = :user_id AND id = :session_id"),
     "vault logout": (
         "vault",
-        "SELECT 1 FROM sessions WHERE user_id = :user_id AND session_id = :session_id AND revoked_at IS NOT NULL",
+        "SELECT 1 FROM sessions WHERE user_id = :user_id AND id = :session_id AND revoked_at IS NOT NULL",
     ),
 }
 

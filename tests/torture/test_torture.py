@@ -45,7 +45,7 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(tmp_path: Path, 
     [
         ("keystore", "DELETE FROM admission_tokens WHERE token_hash = x'{:064x}'"),
         ("keystore", "UPDATE sessions SET revoked_at = NULL WHERE id = x'{:032x}'"),
-        ("vault", "DELETE FROM sessions WHERE session_id = x'{:032x}'"),
+        ("vault", "DELETE FROM sessions WHERE id = x'{:032x}'"),
     ],
 )
 def test_a_lost_write_is_noticed(tmp_path: Path, area: str, loss: str) -> None:

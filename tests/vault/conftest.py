@@ -2,23 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from strongroom.crypto.names import realm_tag
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.rsa4096 import PrivateKey
 from strongroom.http.answers import Stream
 from strongroom.http.call import Call
 from strongroom.runtime import ids
-from strongroom.runtime.clock import MovableClock
+from strongroom.runtime.clock import DAY, HOUR, MINUTE, MovableClock
 from strongroom.runtime.principals import Provider, Service, Subscription, VaultSession
 from strongroom.runtime.secret import ServerSecret
 from strongroom.storage import Row, Transaction, Value
 from strongroom.storage.sqlite.store import SqliteStore
-from strongroom.vault import session
 from strongroom.vault.api import VaultApi
 from strongroom.vault.area import Vault
 from strongroom.wire.refusal import Refusal, Refused
@@ -49,7 +50,7 @@ class Keystore:
     def __init__(self) -> None:
         self.claims: dict[str, str | None] = {}
 
-    async def claim(self, token_value: str, provider_id: bytes, claimant: str) -> None:
+    async def claim(self, provider_id: bytes, token_value: str, claimant: str) -> None:
         if token_value not in self.claims or provider_id != PROVIDER:
             raise Refused(Refusal.admission_token_invalid)
         if self.claims[token_value] not in (None, claimant):
@@ -104,7 +105,12 @@ class World:
         return self.private_keys[name].decrypt(encrypted).decode("ascii")
 
     async def authenticate(self, text: str, provider_id: bytes = PROVIDER) -> VaultSession:
-        return await session.authenticate(self.vault, provider_id, text)
+        return await self.vault.authenticate(provider_id, text)
+
+    def change(self, **settings: Any) -> None:
+        """Go on with other settings of the vault."""
+        self.vault = replace(self.vault, **settings)
+        self.api = VaultApi(self.vault)
 
     async def list_nodes(self, query: ClassificationNodeQuery) -> ClassificationNodesResponse:
         listing = await self.api.list_classification_nodes(Call(SOMEBODY, query=query))
@@ -154,7 +160,10 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         clock=clock,
         secret=ServerSecret(b"s" * 32),
         public_url=REALM,
-        realm=REALM,
+        realm_tag=realm_tag(REALM),
+        session_lifetime=12 * HOUR,
+        admission_token_lifetime=DAY,
+        first_use_window=30 * MINUTE,
         claim_admission_token=keystore.claim,
     )
     yield World(vault, VaultApi(vault), clock, keystore)

@@ -8,8 +8,7 @@ from strongroom.http.call import Call
 from strongroom.runtime import ids, tokens
 from strongroom.runtime.principals import Provider, Service
 from strongroom.runtime.secret import ServerSecret
-from strongroom.storage import Transaction
-from strongroom.vault import admission_tokens
+from strongroom.vault import admission_tokens, maintenance
 from strongroom.wire.refusal import Refusal
 from strongroom.wire.vault import IssueExternalAdmissionToken
 
@@ -28,7 +27,7 @@ async def test_a_token_is_shown_once_and_stored_as_its_hash(world: "World") -> N
     token = answer.admission_token
     assert token.used is False
     assert tokens.well_formed(tokens.Prefix.admission_token, token.token_value)
-    rows = await world.rows("SELECT token_hash, admission_token_id, provider_id FROM admission_tokens")
+    rows = await world.rows("SELECT token_hash, id, provider_id FROM admission_tokens")
     assert rows == [(tokens.digest(token.token_value), ids.from_text(token.id), world.provider_id)]
 
 
@@ -91,9 +90,9 @@ async def test_an_expired_external_token_is_replaced(world: "World") -> None:
 
 async def test_a_rotated_server_secret_gives_the_same_external_token(world: "World") -> None:
     token = await world.external_token(USER)
-    world.vault.secret = ServerSecret(b"t" * 32, b"s" * 32)
+    world.change(secret=ServerSecret(b"t" * 32, b"s" * 32))
     assert await world.external_token(USER) == token
-    world.vault.secret = ServerSecret(b"t" * 32)
+    world.change(secret=ServerSecret(b"t" * 32))
     replaced = await world.external_token(USER)
     assert replaced != token
     assert await world.refused(world.create_user("ada", token)) is Refusal.admission_token_invalid
@@ -123,7 +122,7 @@ async def test_a_replacement_that_comes_late_replaces_nothing(world: "World") ->
             admission_tokens.REPLACE_EXTERNAL,
             keystore_user_id=USER,
             provider_id=world.provider_id,
-            admission_token_id=b"\x00" * 16,
+            id=b"\x00" * 16,
             token_hash=b"\x00" * 32,
             secret_key_id=0,
             expires_at=1,
@@ -163,15 +162,12 @@ async def test_expired_tokens_are_forgotten_after_a_month(world: "World") -> Non
     await world.create_user("ada", used)
     await world.external_token(USER)
 
-    async def work(tx: Transaction) -> int:
-        return await admission_tokens.prune(tx, world.clock.now())
-
     world.clock.move(31 * DAY - 60)
-    assert await world.vault.store.write(work) == 0
+    assert await maintenance.prune(world.vault) == 0
     assert await world.refused(world.create_user("bob", used)) is Refusal.admission_token_used
     assert await world.refused(world.create_user("bob", unused)) is Refusal.admission_token_expired
     world.clock.move(60)
-    assert await world.vault.store.write(work) == 4
+    assert await maintenance.prune(world.vault) == 4
     assert await world.rows("SELECT COUNT(*) FROM admission_tokens") == [(0,)]
     assert await world.rows("SELECT COUNT(*) FROM external_admission_tokens") == [(0,)]
     assert await world.refused(world.create_user("bob", used)) is Refusal.admission_token_invalid

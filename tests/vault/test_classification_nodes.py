@@ -133,7 +133,7 @@ async def test_an_id_that_names_nothing_is_not_found(world: "World") -> None:
 
 
 async def test_image_addresses_come_from_the_setting(world: "World") -> None:
-    world.api = VaultApi(replace(world.vault, public_url="https://vault.example/base/"))
+    world.api = VaultApi(replace(world.vault, public_url="https://vault.example/base"))
     nodes = await listed(world)
     assert all(node.image.startswith("https://vault.example/base/vault/global/images/") for node in nodes)
 

@@ -13,7 +13,7 @@ from strongroom.runtime import ids
 from strongroom.runtime.principals import VaultSession
 from strongroom.runtime.secret import ServerSecret
 from strongroom.storage import Transaction
-from strongroom.vault import session
+from strongroom.vault import maintenance, session
 from strongroom.wire.refusal import Refusal
 from strongroom.wire.vault import CreateVaultSession
 
@@ -38,7 +38,7 @@ async def test_the_client_accepts_the_string_for_this_realm(world: "World") -> N
     encrypted = created.encrypted_session_authentication_string
     text = world.decrypt("ada", encrypted)
     assert encrypted.startswith("Rsa4096.")
-    assert open_vault_session(world.private_keys["ada"], encrypted, realm=world.vault.realm).reveal() == text
+    assert open_vault_session(world.private_keys["ada"], encrypted, realm="https://vault.example").reveal() == text
     assert len(text) <= 470
 
 
@@ -138,7 +138,7 @@ async def test_a_lifetime_made_shorter_counts_for_open_sessions(world: "World") 
     await world.authenticate(text)
     world.clock.move(2 * HOUR)
     await world.authenticate(text)
-    world.vault.session_lifetime_ms = 3_600_000
+    world.change(session_lifetime=3_600_000)
     assert await world.refused(world.authenticate(text)) is Refusal.session_invalid
 
 
@@ -174,14 +174,13 @@ async def test_nothing_is_written_for_a_user_after_logout(world: "World") -> Non
     await world.create_user("ada")
     principal = await world.authenticate(await world.log_in("ada"))
 
-    async def work(tx: Transaction) -> None:
-        await session.recheck(tx, principal, world.clock.now())
-        await tx.run("UPDATE users SET created_at = 0 WHERE user_id = :user_id", user_id=principal.user_id)
+    async def work(tx: Transaction, now: int) -> None:
+        await tx.run("UPDATE users SET created_at = 0 WHERE id = :user_id", user_id=principal.user_id)
 
-    await world.vault.store.write(work)
+    await world.vault.write_for(principal, work)
     await world.run("UPDATE users SET created_at = 1")
     await world.api.delete_vault_session(Call(principal))
-    assert await world.refused(world.vault.store.write(work)) is Refusal.session_invalid
+    assert await world.refused(world.vault.write_for(principal, work)) is Refusal.session_invalid
     assert await world.rows("SELECT created_at FROM users") == [(1,)]
 
 
@@ -249,16 +248,16 @@ async def test_strings_from_before_a_restore_are_refused(world: "World", used: b
 async def test_a_previous_server_secret_still_opens_and_a_forgotten_one_does_not(world: "World") -> None:
     await world.create_user("ada")
     text = await world.log_in("ada")
-    world.vault.secret = ServerSecret(b"t" * 32, b"s" * 32)
+    world.change(secret=ServerSecret(b"t" * 32, b"s" * 32))
     await world.authenticate(text)
-    world.vault.secret = ServerSecret(b"t" * 32)
+    world.change(secret=ServerSecret(b"t" * 32))
     assert await world.refused(world.authenticate(text)) is Refusal.session_invalid
 
 
 async def test_a_string_is_good_in_its_own_realm_only(world: "World") -> None:
     await world.create_user("ada")
     text = await world.log_in("ada")
-    world.vault.realm_tag = realm_tag("https://elsewhere.example")
+    world.change(realm_tag=realm_tag("https://elsewhere.example"))
     assert await world.refused(world.authenticate(text)) is Refusal.session_invalid
 
 
@@ -309,11 +308,8 @@ async def test_expired_rows_are_forgotten_a_day_later(world: "World") -> None:
     await world.create_user("ada")
     await world.api.delete_vault_session(Call(await world.authenticate(await world.log_in("ada"))))
 
-    async def work(tx: Transaction) -> int:
-        return await session.prune(tx, world.clock.now())
-
     world.clock.move(35 * HOUR)
-    assert await world.vault.store.write(work) == 0
+    assert await maintenance.prune(world.vault) == 0
     world.clock.move(HOUR)
-    assert await world.vault.store.write(work) == 1
+    assert await maintenance.prune(world.vault) == 1
     assert await world.rows(SESSIONS) == [(0,)]

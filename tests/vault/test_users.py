@@ -29,7 +29,7 @@ def keystore_token(world: "World") -> str:
 async def test_the_key_is_stored_as_it_was_sent(world: "World") -> None:
     pem = world.public_pem("ada").replace("\n", "\r\n")
     created = await world.create_user("ada", pem=pem)
-    rows = await world.rows("SELECT user_id, public_key, provider_id, session_generation FROM users")
+    rows = await world.rows("SELECT id, public_key, provider_id, session_generation FROM users")
     assert rows == [(ids.from_text(created.id), pem, world.provider_id, 1)]
 
 
@@ -116,10 +116,10 @@ async def test_a_claimed_token_that_admitted_is_told_as_used(world: "World") -> 
 
 
 async def test_the_vaults_own_tokens_are_not_asked_of_the_key_store(world: "World") -> None:
-    async def claim(token_value: str, provider_id: bytes, claimant: str) -> None:
+    async def claim(provider_id: bytes, token_value: str, claimant: str) -> None:
         raise AssertionError
 
-    world.vault.claim_admission_token = claim
+    world.change(claim_admission_token=claim)
     await world.create_user("ada")
 
 
@@ -136,13 +136,13 @@ async def test_after_a_failed_insert_the_same_key_may_try_a_claimed_token_again(
     token = keystore_token(world)
     fingerprint = PublicKey.parse(world.public_pem("ada")).fingerprint_bytes
 
-    async def claim_and_lose(token_value: str, provider_id: bytes, claimant: str) -> None:
-        await world.keystore.claim(token_value, provider_id, claimant)
+    async def claim_and_lose(provider_id: bytes, token_value: str, claimant: str) -> None:
+        await world.keystore.claim(provider_id, token_value, claimant)
         await world.run("INSERT INTO public_key_fingerprints VALUES (:f, :p, x'00')", f=fingerprint, p=provider_id)
 
-    world.vault.claim_admission_token = claim_and_lose
+    world.change(claim_admission_token=claim_and_lose)
     assert await world.refused(world.create_user("ada", token)) is Refusal.public_key_taken
-    world.vault.claim_admission_token = world.keystore.claim
+    world.change(claim_admission_token=world.keystore.claim)
     await world.run("DELETE FROM public_key_fingerprints")
     assert await world.refused(world.create_user("bob", token)) is Refusal.admission_token_used
     await world.create_user("ada", token)

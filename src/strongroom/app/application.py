@@ -11,7 +11,7 @@ from strongroom.access import sandbox
 from strongroom.app.between_areas import BetweenAreas
 from strongroom.app.credentials import Credentials
 from strongroom.app.upkeep import Upkeep
-from strongroom.crypto.names import canonical_realm
+from strongroom.crypto.names import canonical_realm, realm_tag
 from strongroom.http.asgi import Application as Asgi
 from strongroom.http.asgi import Receive, Scope, Send
 from strongroom.http.cors import CrossOrigin
@@ -178,11 +178,11 @@ class Application:
             clock=self.clock,
             secret=self.secret,
             public_url=settings.base_url,
-            realm=canonical_realm(settings.base_url),
+            realm_tag=realm_tag(canonical_realm(settings.base_url)),
+            session_lifetime=settings.vault_session_lifetime * SECOND,
+            admission_token_lifetime=settings.admission_token_lifetime * SECOND,
+            first_use_window=settings.vault_first_use_window * SECOND,
             claim_admission_token=self._between.claim_admission_token,
-            session_lifetime_ms=settings.vault_session_lifetime * SECOND,
-            admission_token_lifetime_ms=settings.admission_token_lifetime * SECOND,
-            first_use_window_ms=settings.vault_first_use_window * SECOND,
         )
 
     def _make_portal(self) -> Portal:

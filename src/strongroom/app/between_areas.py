@@ -6,7 +6,7 @@ from strongroom.keystore.area import Keystore
 from strongroom.runtime.ids import to_text
 from strongroom.runtime.secret import ServerSecret
 from strongroom.storage import Unavailable
-from strongroom.vault import admission_tokens as vault_admission_tokens
+from strongroom.vault.api import VaultApi
 from strongroom.vault.area import Vault
 from strongroom.wire import keystore as keystore_wire
 from strongroom.wire import vault as vault_wire
@@ -33,15 +33,15 @@ class BetweenAreas:
     async def issue_vault_admission_token(self, provider_id: bytes, user_id: bytes, fingerprint: str | None) -> str:
         """What endpoint 9 needs of the vault."""
         if self.vault is not None:
-            return await vault_admission_tokens.issue_external(self.vault, provider_id, user_id, fingerprint)
+            return await VaultApi(self.vault).issue_external(provider_id, user_id, fingerprint)
         body = vault_wire.IssueExternalAdmissionToken(to_text(provider_id), to_text(user_id), fingerprint)
         answer = await self._other().call(vault_wire.ISSUE_EXTERNAL_ADMISSION_TOKEN, body)
         return answer.token_value
 
-    async def claim_admission_token(self, token_value: str, provider_id: bytes, claimant: str) -> None:
+    async def claim_admission_token(self, provider_id: bytes, token_value: str, claimant: str) -> None:
         """What endpoint 10 needs of the key store."""
         if self.keystore is not None:
-            await KeystoreApi(self.keystore).claim(token_value, provider_id, claimant)
+            await KeystoreApi(self.keystore).claim(provider_id, token_value, claimant)
         else:
             body = keystore_wire.ClaimAdmissionToken(token_value, to_text(provider_id), claimant)
             await self._other().call(keystore_wire.CLAIM_ADMISSION_TOKEN, body)

@@ -3,7 +3,6 @@
 from strongroom.access import providers, subscriptions
 from strongroom.http import peer
 from strongroom.http.door import Authenticate
-from strongroom.keystore import session as keystore_session
 from strongroom.keystore.area import Keystore
 from strongroom.runtime.clock import Clock
 from strongroom.runtime.loop_tick import LoopTick
@@ -11,7 +10,6 @@ from strongroom.runtime.principals import KeystoreSession, Provider, Service, Su
 from strongroom.runtime.secret import ServerSecret
 from strongroom.services.usage import UsageCounter
 from strongroom.storage import Store
-from strongroom.vault import session as vault_session
 from strongroom.vault.area import Vault
 from strongroom.wire.endpoint import Credential
 
@@ -72,12 +70,12 @@ class Credentials:
     async def _keystore_session(self, who: Subscription | None, value: str) -> KeystoreSession:
         assert who is not None
         assert self._keystore is not None
-        return await keystore_session.authenticate(self._keystore.store, who.provider_id, value, self._clock.now())
+        return await self._keystore.authenticate(who.provider_id, value)
 
     async def _vault_session(self, who: Subscription | None, value: str) -> VaultSession:
         assert who is not None
         assert self._vault is not None
-        return await vault_session.authenticate(self._vault, who.provider_id, value)
+        return await self._vault.authenticate(who.provider_id, value)
 
     async def _service(self, _: Subscription | None, value: str) -> Service:
         return peer.authenticate(self._secret, value)

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from strongroom.backup import areas, ending, loading
+from strongroom.backup import areas, integrity, loading
 from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
 from strongroom.backup.manifest import AreaEntry, Manifest
@@ -77,7 +77,7 @@ async def _shut_services_out(opened: dict[str, Destination]) -> None:
 async def _load(reader: Reader, entry: AreaEntry, destination: Destination, progress: Progress) -> None:
     await loading.load(reader, entry, destination, progress)
     now = time.time_ns() // 1_000_000
-    await ending.end_permissions(entry.name, destination, now)
+    await integrity.end_permissions(entry.name, destination, now)
     await destination.commit(reader.identity, now)
 
 

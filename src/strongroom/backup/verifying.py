@@ -1,19 +1,17 @@
 """Verify: is an archive whole, is a live database sound, without changing either."""
 
 import sqlite3
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from strongroom.backup import areas, invariants, loading, recomputing
+from strongroom.backup import areas, integrity, loading
 from strongroom.backup.archive import Reader
 from strongroom.backup.making import Progress
 from strongroom.backup.manifest import ArchiveRefused, AreaEntry, Manifest
 from strongroom.runtime.secret import ServerSecret
 from strongroom.runtime.settings import Settings
-from strongroom.storage import Row, Unavailable, migrate
+from strongroom.storage import Unavailable, migrate
 from strongroom.storage.copying import Snapshot
 from strongroom.storage.open import open_destination, open_snapshot
 
@@ -68,7 +66,7 @@ async def _verify_rows(reader: Reader, secret: ServerSecret | None, folder: Path
         found = broken
         for area, snapshot in opened.items():
             found += await _in_area(area, snapshot, secret)
-        return found or await _across(opened)
+        return found or await integrity.across(opened)
     finally:
         await areas.close(opened)
 
@@ -97,7 +95,7 @@ async def verify_databases(settings: Settings, progress: Progress, secret: Serve
         for area, snapshot in opened.items():
             found += await _in_area(area, snapshot, secret)
             progress(area, "", 0)
-        return found or await _across(opened)
+        return found or await integrity.across(opened)
     finally:
         await areas.close(opened)
 
@@ -114,18 +112,11 @@ async def _sentences(area: str, snapshot: Snapshot, secret: ServerSecret | None)
         return damage  # what damaged files say is not worth asking
     found = await areas.differences(area, snapshot)
     try:
-        for sentence, query in invariants.OF_AREA[area].items():
-            ((breaches,),) = await snapshot.all(query)
-            found += _told(breaches, sentence)
-        for sentence, recomputed in recomputing.of_area(area, secret).items():
-            found += _told(await recomputing.disagreements(snapshot, recomputed), sentence)
+        async for sentence in integrity.in_area(area, snapshot, secret):
+            found.append(sentence)
     except Unavailable as error:
         found.append(f"it cannot be read: {error.__cause__}")
     return found
-
-
-def _told(breaches: int, sentence: str) -> list[str]:
-    return [f"not true of {breaches}: {sentence}"] if breaches else []
 
 
 async def _unreadable(area: str, snapshot: Snapshot) -> list[str]:
@@ -143,45 +134,3 @@ async def _unreadable(area: str, snapshot: Snapshot) -> list[str]:
             if snapshot.engine == "postgresql":
                 break  # a transaction that failed answers nothing more
     return found
-
-
-async def _across(opened: dict[str, Snapshot]) -> list[str]:
-    found = []
-    for area, query in invariants.PROVIDERS_NAMED.items():
-        if area in opened:
-            missing = 0
-            for (provider_id,) in await opened[area].all(query):
-                missing += not await opened["access"].all(invariants.PROVIDER, id=provider_id)
-            if missing:
-                found.append(f"{area}: {missing} of the providers that rows belong to are not in access")
-    if "portal" in opened:
-        named = {row[0] for row in await opened["portal"].all(invariants.SUBSCRIPTIONS_NAMED)}
-        if named and named - {row[0] for row in await opened["access"].all(invariants.SUBSCRIPTIONS)}:
-            found.append("portal: reminders are of subscriptions that are not in access")
-    if "vault" in opened and "keystore" in opened:
-        missing = await _missing_keystore_users(opened["vault"], opened["keystore"])
-        if missing:
-            found.append(f"vault: {missing} of its users belong to key store users that are not there")
-    return found
-
-
-async def _missing_keystore_users(vault: Snapshot, keystore: Snapshot) -> int:
-    # Two databases and maybe two servers: both are read once in one order, side by side.
-    missing = 0
-    async with (
-        aclosing(_each(keystore, invariants.KEYSTORE_USERS)) as users,
-        aclosing(_each(vault, invariants.KEYSTORE_USERS_NAMED)) as all_named,
-    ):
-        user = await anext(users, None)
-        async for named in all_named:
-            while user is not None and user < named:
-                user = await anext(users, None)
-            missing += user != named
-    return missing
-
-
-async def _each(snapshot: Snapshot, query: str) -> AsyncGenerator[Row, None]:
-    async with aclosing(snapshot.stream(query)) as batches:
-        async for batch in batches:
-            for row in batch:
-                yield row

@@ -62,6 +62,7 @@ class KeystoreApi:
         name = users.canonical(call.body.username)
         if call.who.derived_only and passphrases.cost_class(call.body.passphrase) is not passphrases.CostClass.derived:
             raise Refused(Refusal.derived_secret_required, pointer="/passphrase")
+        admission_tokens.check_form(call.body.admission_token)
         # Slow hashing is for those who hold a token; the insert decides again.
         await store.read(lambda tx: admission_tokens.check(tx, call.who.provider_id, call.body.admission_token, now))
         passphrase_hash = await self._area.passphrases.hash(call.body.passphrase)
@@ -197,9 +198,10 @@ class KeystoreApi:
         provider_id = from_text(call.body.provider_id)
         if provider_id is None:
             raise Refused(Refusal.admission_token_invalid)
-        await self.claim(call.body.token_value, provider_id, call.body.claimant)
+        await self.claim(provider_id, call.body.token_value, call.body.claimant)
 
-    async def claim(self, token_value: str, provider_id: bytes, claimant: str) -> None:
+    async def claim(self, provider_id: bytes, token_value: str, claimant: str) -> None:
         """For the vault, in process or over HTTP: use the token up for the holder of a public key."""
+        admission_tokens.check_form(token_value)
         now = self._area.clock.now()
         await self._area.store.write(lambda tx: admission_tokens.claim(tx, provider_id, token_value, claimant, now))

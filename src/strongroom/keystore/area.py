@@ -16,15 +16,21 @@ IssueVaultAdmissionToken: TypeAlias = Callable[[bytes, bytes, str | None], Await
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keystore:
+    """The key store of one deployment. Lifetimes are milliseconds."""
+
     store: Store
     clock: Clock
     passphrases: PassphraseHasher
     session_lifetime: int
-    """Milliseconds."""
     admission_token_lifetime: int
-    """Milliseconds."""
     issue_vault_admission_token: IssueVaultAdmissionToken
     """The vault's own function where both areas share a process, a call over HTTP where they do not."""
+
+    async def authenticate(self, provider_id: bytes, text: str) -> KeystoreSession:
+        """Whose session this is; `session_invalid` for anything unknown, ended, or of another provider."""
+        parts = session.parse(text)
+        now = self.clock.now()
+        return await self.store.read(lambda tx: session.authenticate(tx, provider_id, parts, now))
 
     async def write_for(self, who: KeystoreSession, work: Callable[[Transaction, int], Coroutine[Any, Any, T]]) -> T:
         """One write transaction for a logged-in user; `work` also gets the time.

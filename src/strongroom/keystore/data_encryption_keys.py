@@ -1,7 +1,6 @@
 """Data encryption keys: any number per user, each stored as the client encrypted it."""
 
-import hashlib
-
+from strongroom.keystore import digests
 from strongroom.runtime.ids import from_text, new_row_id, to_text
 from strongroom.storage import Row, Transaction
 from strongroom.wire.keystore import DataEncryptionKey, DataEncryptionKeysResponse
@@ -21,16 +20,17 @@ LIST = """
 SELECT id, serialized_data_encryption_key FROM data_encryption_keys WHERE user_id = :user_id ORDER BY id
 """
 PAGE = LIST + "LIMIT :limit OFFSET :offset"
+WITH_DIGESTS = "SELECT digest, serialized_data_encryption_key FROM data_encryption_keys"
 COUNT = "SELECT count(*) FROM data_encryption_keys WHERE user_id = :user_id"
 
 
 async def store(tx: Transaction, user_id: bytes, serialized: str, now: int) -> tuple[DataEncryptionKey, bool]:
     """The stored key and whether this call stored it: identical bytes are stored once."""
-    digest = hashlib.sha256(serialized.encode()).digest()
+    content_digest = digest(serialized)
     row_id = new_row_id(now)
-    if await tx.run(INSERT, user_id=user_id, id=row_id, digest=digest, serialized=serialized, now=now):
+    if await tx.run(INSERT, user_id=user_id, id=row_id, digest=content_digest, serialized=serialized, now=now):
         return DataEncryptionKey(id=to_text(row_id), serialized_data_encryption_key=serialized), True
-    row = await tx.one(BY_DIGEST, user_id=user_id, digest=digest)
+    row = await tx.one(BY_DIGEST, user_id=user_id, digest=content_digest)
     assert row is not None
     return _record(row), False
 
@@ -51,6 +51,17 @@ async def list_all(tx: Transaction, user_id: bytes, paging: Paging) -> DataEncry
     counted = await tx.one(COUNT, user_id=user_id)
     assert counted is not None
     return DataEncryptionKeysResponse([_record(row) for row in rows], PagingMeta.of(paging, counted[0]))
+
+
+def digest(serialized: str) -> bytes:
+    """By which identical bytes are known."""
+    return digests.digest("data encryption key", serialized_data_encryption_key=serialized)
+
+
+def has_its_digest(rows: list[Row]) -> bool:
+    """Whether what `WITH_DIGESTS` says of one key has the digest that is stored."""
+    ((stored, serialized),) = rows
+    return digests.agrees(stored, digest(serialized))
 
 
 def _record(row: Row) -> DataEncryptionKey:

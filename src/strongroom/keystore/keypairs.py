@@ -1,13 +1,12 @@
 """Keypairs: the public key in clear, the private key as the client encrypted it, tagged with external identifiers."""
 
-import hashlib
 from typing import Any
 
 import msgspec
 
 from strongroom.crypto.errors import MalformedKey
 from strongroom.crypto.public_keys import PublicKey
-from strongroom.keystore import encrypted_fields
+from strongroom.keystore import digests, encrypted_fields
 from strongroom.runtime.ids import from_text, new_row_id, to_text
 from strongroom.storage import Row, Transaction
 from strongroom.wire.keystore import ExternalIdentifier, Keypair, KeypairsResponse, StoreKeypair
@@ -29,11 +28,19 @@ INSERT INTO external_identifiers (user_id, identifier, id, keypair_id, place)
 VALUES (:user_id, :identifier, :id, :keypair_id, :place)
 ON CONFLICT (user_id, identifier) DO NOTHING
 """
-COLUMNS = "SELECT id, public_key, encrypted_serialized_key, metadata FROM keypairs WHERE user_id = :user_id"
+_CONTENT = "public_key, encrypted_serialized_key, metadata"
+COLUMNS = f"SELECT id, {_CONTENT} FROM keypairs WHERE user_id = :user_id"  # noqa: S608  # a constant
 BY_DIGEST = COLUMNS + " AND digest = :digest"
 BY_ID = COLUMNS + " AND id = :id"
 LIST = COLUMNS + " ORDER BY id"
 PAGE = LIST + " LIMIT :limit OFFSET :offset"
+# Each keypair once for each of its tags, in their order.
+WITH_DIGESTS = f"""
+SELECT keypairs.user_id, keypairs.id, digest, identifier, keypairs.id, {_CONTENT}
+FROM keypairs LEFT JOIN external_identifiers
+ON external_identifiers.user_id = keypairs.user_id AND external_identifiers.keypair_id = keypairs.id
+ORDER BY keypairs.user_id, keypairs.id, place
+"""  # noqa: S608  # a constant
 COUNT = "SELECT count(*) FROM keypairs WHERE user_id = :user_id"
 TAGS = "SELECT id, identifier, keypair_id FROM external_identifiers WHERE user_id = :user_id ORDER BY keypair_id, place"
 TAGS_OF = """
@@ -52,7 +59,7 @@ def check(given: StoreKeypair) -> PublicKey:
     """Everything that can be refused without the database; the parsed public key."""
     encrypted_fields.check(given.encrypted_serialized_key, "/encrypted_serialized_key")
     encrypted_fields.refuse_private_key(given.public_key, "/public_key")
-    packed = _packed(given.metadata)
+    packed = msgspec.json.encode(given.metadata)
     if len(packed) > MAX_METADATA_BYTES:
         raise _invalid(f"At most {MAX_METADATA_BYTES} bytes of JSON are taken here.", "/metadata")
     # The whole as well: a JWK is an object, and none of its texts alone shows what they are together.
@@ -82,18 +89,10 @@ async def store(
 
     Identical content is stored once; a tag that another keypair carries is refused and nothing is stored.
     """
-    content_digest = digest(given)
+    content_digest = digest(given, given.external_identifiers)
     row_id = new_row_id(now)
     created = await tx.run(
-        INSERT,
-        user_id=user_id,
-        id=row_id,
-        digest=content_digest,
-        fingerprint=fingerprint,
-        public_key=given.public_key,
-        encrypted_serialized_key=given.encrypted_serialized_key,
-        metadata=_packed(given.metadata).decode(),
-        now=now,
+        INSERT, user_id=user_id, id=row_id, digest=content_digest, fingerprint=fingerprint, now=now, **_columns(given)
     )
     if not created:
         row = await tx.one(BY_DIGEST, user_id=user_id, digest=content_digest)
@@ -106,14 +105,8 @@ async def store(
         if not tagged:
             raise Refused(Refusal.external_identifier_taken, pointer=f"/external_identifiers/{place}")
         identifiers.append(ExternalIdentifier(id=to_text(tag_id), identifier=identifier, keypair_id=to_text(row_id)))
-    keypair = Keypair(
-        id=to_text(row_id),
-        public_key=given.public_key,
-        encrypted_serialized_key=given.encrypted_serialized_key,
-        metadata=given.metadata,
-        external_identifiers=identifiers,
-    )
-    return keypair, True
+    content = msgspec.structs.asdict(given) | {"external_identifiers": identifiers}
+    return Keypair(id=to_text(row_id), **content), True
 
 
 async def read(tx: Transaction, user_id: bytes, text_id: str) -> Keypair:
@@ -148,9 +141,20 @@ async def vault_fingerprint(tx: Transaction, user_id: bytes) -> str | None:
     return None if row is None else row[0]
 
 
-def digest(given: StoreKeypair) -> bytes:
-    """By which identical content is known, tags and their order included."""
-    return hashlib.sha256(msgspec.json.encode(given, order="deterministic")).digest()
+def digest(keypair: StoreKeypair | Keypair, identifiers: list[str]) -> bytes:
+    """By which identical content is known: all columns, and the tags in their order."""
+    metadata = msgspec.json.encode(keypair.metadata, order="deterministic").decode()
+    return digests.digest("keypair", **_columns(keypair) | {"metadata": metadata}, external_identifiers=identifiers)
+
+
+def has_its_digest(rows: list[Row]) -> bool:
+    """Whether what `WITH_DIGESTS` says of one keypair has the digest that is stored. Raises nothing."""
+    _, _, stored, first, *columns = rows[0]
+    try:
+        made = digest(_record(tuple(columns), []), [] if first is None else [row[3] for row in rows])
+    except (msgspec.DecodeError, RecursionError):  # the latter where values are nested deeper than we ever store
+        return False
+    return digests.agrees(stored, made)
 
 
 async def _read(tx: Transaction, user_id: bytes, row_id: bytes | None) -> Keypair:
@@ -173,8 +177,13 @@ def _record(row: Row, tags: list[Row]) -> Keypair:
     )
 
 
-def _packed(metadata: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(metadata)
+def _columns(keypair: StoreKeypair | Keypair) -> dict[str, str | None]:
+    """The content of a keypair by column, as it is stored."""
+    return {
+        "public_key": keypair.public_key,
+        "encrypted_serialized_key": keypair.encrypted_serialized_key,
+        "metadata": msgspec.json.encode(keypair.metadata).decode(),
+    }
 
 
 def _texts(value: Any) -> list[str]:

@@ -1,6 +1,7 @@
 """Key store sessions: a string with a limited lifetime that says who is calling."""
 
 import hmac
+from typing import NamedTuple
 
 from strongroom.keystore import users
 from strongroom.keystore.users import StoredUser
@@ -8,7 +9,7 @@ from strongroom.runtime import tokens
 from strongroom.runtime.clock import wire_time
 from strongroom.runtime.ids import new_hidden_id, to_text
 from strongroom.runtime.principals import KeystoreSession
-from strongroom.storage import Store, Transaction
+from strongroom.storage import Transaction
 from strongroom.wire.keystore import Session
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -23,9 +24,9 @@ FROM sessions JOIN users ON users.id = sessions.user_id
 WHERE sessions.user_id = :user_id AND sessions.id = :id
 """
 RECHECK = """
-SELECT 1 FROM sessions JOIN users ON users.id = sessions.user_id
-WHERE sessions.user_id = :user_id AND sessions.id = :id AND sessions.revoked_at IS NULL
-  AND sessions.valid_till > :now AND users.suspended_at IS NULL
+SELECT 1 FROM users JOIN sessions ON sessions.user_id = users.id
+WHERE users.id = :user_id AND sessions.id = :id AND users.suspended_at IS NULL
+  AND sessions.revoked_at IS NULL AND sessions.valid_till > :now
 """
 STILL = "SELECT 1 FROM users WHERE id = :user_id AND passphrase_generation = :generation AND suspended_at IS NULL"
 REVOKE = "UPDATE sessions SET revoked_at = :now WHERE user_id = :user_id AND id = :id AND revoked_at IS NULL"
@@ -39,6 +40,14 @@ PRUNE = """
 DELETE FROM sessions WHERE (user_id, id) IN
     (SELECT user_id, id FROM sessions WHERE valid_till < :before ORDER BY valid_till, user_id, id LIMIT :limit)
 """
+
+
+class Parts(NamedTuple):
+    """What a session string consists of."""
+
+    user_id: bytes
+    session_id: bytes
+    secret_hash: bytes
 
 
 async def create(
@@ -74,13 +83,18 @@ async def create(
     )
 
 
-async def authenticate(store: Store, provider_id: bytes, text: str, now: int) -> KeystoreSession:
-    """Whose session this is; `session_invalid` for anything unknown, ended, or of another provider."""
+def parse(text: str) -> Parts:
+    """What a session string names, before any query; `session_invalid` for what can be no session string."""
     parsed = tokens.parse_session(text)
     if parsed is None:
         raise Refused(Refusal.session_invalid)
-    user_id, session_id, secret_hash = parsed
-    row = await store.read(lambda tx: tx.one(READ, user_id=user_id, id=session_id))
+    return Parts(*parsed)
+
+
+async def authenticate(tx: Transaction, provider_id: bytes, parts: Parts, now: int) -> KeystoreSession:
+    """Whose session this is; `session_invalid` for anything unknown, ended, or of another provider."""
+    user_id, session_id, secret_hash = parts
+    row = await tx.one(READ, user_id=user_id, id=session_id)
     if row is None:
         raise Refused(Refusal.session_invalid)
     stored_hash, stored_provider, valid_from, valid_till, revoked_at, suspended_at = row

@@ -31,7 +31,6 @@ from strongroom.storage.structure import Structure
 # PostgreSQL's, for queries that ask the same of both.
 _FUNCTIONS = (
     ("sha256", 1, lambda content: hashlib.sha256(content).digest()),
-    ("convert_to", 2, lambda text, _: text.encode()),
     ("encode", 2, lambda content, _: content.hex()),
 )
 _MOST_FINDINGS = 20

@@ -4,7 +4,7 @@ CREATE TABLE store_meta (
 );
 
 CREATE TABLE users (
-    user_id BYTEA PRIMARY KEY NOT NULL,
+    id BYTEA PRIMARY KEY NOT NULL,
     provider_id BYTEA NOT NULL,
     public_key TEXT NOT NULL,
     session_generation BIGINT NOT NULL,
@@ -28,22 +28,22 @@ CREATE TABLE keystore_users (
 
 CREATE TABLE sessions (
     user_id BYTEA NOT NULL,
-    session_id BYTEA NOT NULL,
+    id BYTEA NOT NULL,
     generation BIGINT NOT NULL,
     first_used_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     revoked_at BIGINT,
-    PRIMARY KEY (user_id, session_id)
+    PRIMARY KEY (user_id, id)
 );
 
 CREATE INDEX sessions_expires_at ON sessions (expires_at);
 
 CREATE TABLE admission_tokens (
     token_hash BYTEA PRIMARY KEY NOT NULL,
-    admission_token_id BYTEA NOT NULL,
     provider_id BYTEA NOT NULL,
+    id BYTEA NOT NULL,
     keystore_user_id BYTEA,
-    created_at BIGINT NOT NULL,
+    issued_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     used_at BIGINT,
     used_by BYTEA

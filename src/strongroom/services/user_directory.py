@@ -1,0 +1,74 @@
+"""A `UserDirectory` over the tables that every area with users has."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Protocol
+
+from strongroom.runtime.clock import Clock
+from strongroom.services.user_metadata import Totals, UserMetadata
+from strongroom.storage import Store, Transaction
+
+COUNT_USERS = "SELECT count(*), count(suspended_at) FROM users WHERE provider_id = :provider_id"
+COUNT_TOKENS = """
+SELECT count(*), count(used_at), count(CASE WHEN used_at IS NULL AND expires_at <= :now THEN 1 END)
+FROM admission_tokens WHERE provider_id = :provider_id
+"""
+RESUME = """
+UPDATE users SET suspended_at = NULL WHERE id = :id AND provider_id = :provider_id AND suspended_at IS NOT NULL
+"""
+
+
+class Area(Protocol):
+    """What a directory needs of an area."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+class StoredUsers(ABC):
+    """The area's database has tables `users` and `admission_tokens` with the columns named in this module."""
+
+    SOME: ClassVar[str]
+    """The columns of `UserMetadata` of some users of `:provider_id` after `:after`, in the order of their ids."""
+    READ: ClassVar[str]
+    """The same columns of the user `:id` of `:provider_id`."""
+
+    def __init__(self, area: Area) -> None:
+        self._area = area
+
+    async def totals(self, provider_id: bytes) -> Totals:
+        now = self._area.clock.now()
+
+        async def count(tx: Transaction) -> Totals:
+            users = await tx.one(COUNT_USERS, provider_id=provider_id)
+            tokens = await tx.one(COUNT_TOKENS, provider_id=provider_id, now=now)
+            assert users is not None
+            assert tokens is not None
+            return Totals(*users, *tokens)
+
+        return await self._area.store.read_many(count)
+
+    async def some(self, provider_id: bytes, after: bytes, limit: int) -> list[UserMetadata]:
+        rows = await self._area.store.read_many(
+            lambda tx: tx.all(self.SOME, provider_id=provider_id, after=after, limit=limit)
+        )
+        return [UserMetadata(*row) for row in rows]
+
+    async def find(self, provider_id: bytes, username: str) -> UserMetadata | None:
+        return None  # an area without names
+
+    async def read(self, provider_id: bytes, user_id: bytes) -> UserMetadata | None:
+        row = await self._area.store.read(lambda tx: tx.one(self.READ, provider_id=provider_id, id=user_id))
+        return None if row is None else UserMetadata(*row)
+
+    async def suspend(self, provider_id: bytes, user_id: bytes) -> bool:
+        now = self._area.clock.now()
+        return await self._area.store.write(lambda tx: self._suspend(tx, provider_id, user_id, now))
+
+    async def resume(self, provider_id: bytes, user_id: bytes) -> bool:
+        return await self._area.store.write(lambda tx: tx.run(RESUME, id=user_id, provider_id=provider_id)) == 1
+
+    @abstractmethod
+    async def _suspend(self, tx: Transaction, provider_id: bytes, user_id: bytes, now: int) -> bool:
+        """`suspend`, inside its transaction."""

@@ -228,7 +228,7 @@ BREACHES: dict[str, dict[str, list[str]]] = {
             "UPDATE sessions SET generation = 2",
             "UPDATE sessions SET generation = 0",
         ],
-        "sessions were first used before their end": ["UPDATE sessions SET first_used_at = expires_at"],
+        "sessions end after they begin": ["UPDATE sessions SET valid_till = valid_from"],
         "an admission token has a time of use exactly if it has a user": [
             "UPDATE admission_tokens SET used_at = NULL",
             "UPDATE admission_tokens SET used_by = NULL",

@@ -236,15 +236,15 @@ async def test_a_claim_that_came_to_nothing_before_the_backup_cannot_be_made_aga
         token, claimant = await service.token(), "k" * 43
         provider = (await source.rows())["access.providers"][0][0]
         vault = service.application.vault
-        await vault.claim_admission_token(token, provider, claimant)
-        await vault.claim_admission_token(token, provider, claimant)
+        await vault.claim_admission_token(provider, token, claimant)
+        await vault.claim_admission_token(provider, token, claimant)
         await source.back_up(tmp_path / "archive")
     target = deployment(engine)
     target.take_secret_of(source)
     await target.restore(tmp_path / "archive")
     async with target.running() as service:
         with pytest.raises(Exception, match="admission_token_used"):
-            await service.application.vault.claim_admission_token(token, provider, claimant)
+            await service.application.vault.claim_admission_token(provider, token, claimant)
 
 
 async def test_every_write_acknowledged_before_a_backup_began_is_in_it(

@@ -80,9 +80,9 @@ LOOK_UPS = {
 # Services whose tables an area has among its own.
 SERVICES = {
     "access": ("audit",),
-    "keystore": ("admission_tokens", "user_directory"),
+    "keystore": ("admission_tokens", "sessions", "user_directory"),
     "portal": ("audit",),
-    "vault": ("admission_tokens", "user_directory"),
+    "vault": ("admission_tokens", "sessions", "user_directory"),
 }
 # Text with a meaning of its own: two fixed words, the same in every order of letters.
 ORDERED_TEXT = {"slot"}

@@ -18,7 +18,7 @@ async def test_more_than_one_batch_is_pruned(world: "World") -> None:
     principal = await world.authenticate(live)
     await world.run(
         "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1200) "
-        "INSERT INTO sessions (user_id, id, generation, first_used_at, expires_at) "
+        "INSERT INTO sessions (user_id, id, generation, valid_from, valid_till) "
         "SELECT :user_id, CAST(n AS BLOB), 1, 0, 0 FROM numbers",
         user_id=principal.user_id,
     )

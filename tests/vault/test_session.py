@@ -191,7 +191,7 @@ async def test_nothing_is_written_for_a_user_after_logout(world: "World") -> Non
         "UPDATE users SET session_generation = session_generation + 1",
         "UPDATE users SET provider_id = x'ff'",
         "DELETE FROM users",
-        "UPDATE sessions SET expires_at = 0",
+        "UPDATE sessions SET valid_till = 0",
         "DELETE FROM sessions",
     ],
 )

@@ -5,8 +5,8 @@ its row is kept:
 
     version (1 byte) || SHA-256(JSON ["strongroom/digest", version, kind, {column: value, ...}])
 
-The JSON is UTF-8 without white space, the columns by name in the order of their bytes. A column whose value is None is
-left out.
+The JSON is UTF-8 without white space, columns in the order of their names, bytes in Base64. A column whose value is
+None is left out.
 
 To add a field to a record: pass its column to `digest`, with None where the client sent none. Rows from before have
 none, so their digests stay as they are, and what an older client posts again is known as before. The version does not
@@ -24,15 +24,17 @@ import msgspec
 VERSION = 1
 SIZE = 33
 
-Content: TypeAlias = str | Sequence[str] | None
+Content: TypeAlias = str | int | bytes | Sequence[str] | None
 
+_PREFIX = bytes((VERSION,))
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def digest(kind: str, **columns: Content) -> bytes:
     """Of today's version. `kind` keeps records of different kinds apart."""
-    present = {name: value for name, value in columns.items() if value is not None}
-    return bytes((VERSION,)) + hashlib.sha256(_encode(("strongroom/digest", VERSION, kind, present))).digest()
+    if None in columns.values():
+        columns = {name: value for name, value in columns.items() if value is not None}
+    return _PREFIX + hashlib.sha256(_encode(("strongroom/digest", VERSION, kind, columns))).digest()
 
 
 def agrees(stored: bytes, made: bytes) -> bool:

@@ -7,6 +7,8 @@ from strongroom.crypto.names import canonical_username
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.keystore import data_encryption_keys, keypairs
 from strongroom.runtime.secret import ServerSecret
+from strongroom.services import admission_tokens as services_tokens
+from strongroom.services import sessions, user_directory
 from strongroom.storage import Row
 from strongroom.storage.integrity import Integrity, Recomputed, Reference
 
@@ -63,18 +65,10 @@ SELECT (SELECT count(*) FROM sessions WHERE valid_till <= valid_from)
 USERNAMES = "SELECT username, canonical_username FROM users"
 FINGERPRINTS = "SELECT public_key, fingerprint FROM keypairs"
 
-END_SESSIONS = "UPDATE sessions SET revoked_at = :now WHERE revoked_at IS NULL"
-# Expired at the time of issue, so that they are refused as expired; but not in the future, should the clock be behind.
-END_TOKENS = """
-UPDATE admission_tokens SET expires_at = CASE WHEN issued_at < :now THEN issued_at ELSE :now END WHERE used_at IS NULL
-"""
 # A public key that has claimed a token may claim it again, in case its vault user could not be stored. That vault user
 # may have been stored after the backup, so this permission ends too.
 END_CLAIMS = "UPDATE admission_tokens SET used_by = 'ended:' || used_by WHERE substr(used_by, 1, 4) = 'key:'"
 
-PROVIDERS_NAMED = """
-SELECT provider_id FROM users UNION SELECT provider_id FROM admission_tokens ORDER BY provider_id
-"""
 USERS = "SELECT id, provider_id FROM users ORDER BY id, provider_id"
 
 
@@ -108,7 +102,7 @@ def _is_fingerprint(rows: list[Row]) -> bool:
 INTEGRITY = Integrity(
     invariants=INVARIANTS,
     recomputed=_recomputed,
-    endings=(END_SESSIONS, END_TOKENS, END_CLAIMS),
+    endings=(sessions.REVOKE_ALL, services_tokens.EXPIRE_ALL, END_CLAIMS),
     sets={"key store users": USERS},
-    references={"every provider that rows belong to is in access": Reference("providers", PROVIDERS_NAMED)},
+    references={"every provider that rows belong to is in access": Reference("providers", user_directory.PROVIDERS)},
 )

@@ -8,7 +8,7 @@ from strongroom.crypto.errors import MalformedKey
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.keystore import digests, encrypted_fields
 from strongroom.runtime.ids import from_text, new_row_id, to_text
-from strongroom.storage import Row, Transaction
+from strongroom.storage import Row, Transaction, Value
 from strongroom.wire.keystore import ExternalIdentifier, Keypair, KeypairsResponse, StoreKeypair
 from strongroom.wire.paging import Paging, PagingMeta
 from strongroom.wire.refusal import Fault, Refusal, Refused
@@ -177,7 +177,7 @@ def _record(row: Row, tags: list[Row]) -> Keypair:
     )
 
 
-def _columns(keypair: StoreKeypair | Keypair) -> dict[str, str | None]:
+def _columns(keypair: StoreKeypair | Keypair) -> dict[str, Value]:
     """The content of a keypair by column, as it is stored."""
     return {
         "public_key": keypair.public_key,

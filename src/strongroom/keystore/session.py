@@ -9,6 +9,7 @@ from strongroom.runtime import tokens
 from strongroom.runtime.clock import wire_time
 from strongroom.runtime.ids import new_hidden_id, to_text
 from strongroom.runtime.principals import KeystoreSession
+from strongroom.services import sessions
 from strongroom.storage import Transaction
 from strongroom.wire.keystore import Session
 from strongroom.wire.refusal import Refusal, Refused
@@ -29,17 +30,9 @@ WHERE users.id = :user_id AND sessions.id = :id AND users.suspended_at IS NULL
   AND sessions.revoked_at IS NULL AND sessions.valid_till > :now
 """
 STILL = "SELECT 1 FROM users WHERE id = :user_id AND passphrase_generation = :generation AND suspended_at IS NULL"
-REVOKE = "UPDATE sessions SET revoked_at = :now WHERE user_id = :user_id AND id = :id AND revoked_at IS NULL"
-# Of the sessions that are about to be forgotten the users keep the time of the newest.
-KEEP_LAST = """
-UPDATE users SET last_session_at =
-    coalesce((SELECT max(valid_from) FROM sessions WHERE sessions.user_id = users.id), last_session_at)
-WHERE id IN (SELECT user_id FROM sessions WHERE valid_till < :before ORDER BY valid_till, user_id, id LIMIT :limit)
-"""
-PRUNE = """
-DELETE FROM sessions WHERE (user_id, id) IN
-    (SELECT user_id, id FROM sessions WHERE valid_till < :before ORDER BY valid_till, user_id, id LIMIT :limit)
-"""
+
+prune = sessions.prune
+revoke = sessions.revoke
 
 
 class Parts(NamedTuple):
@@ -112,13 +105,3 @@ async def authenticate(tx: Transaction, provider_id: bytes, parts: Parts, now: i
 async def recheck(tx: Transaction, who: KeystoreSession, now: int) -> None:
     """Inside a write: the session has not ended since the request came in, and cannot until the write is done."""
     await tx.lock_or_raise(Refused(Refusal.session_invalid), RECHECK, user_id=who.user_id, id=who.session_id, now=now)
-
-
-async def revoke(tx: Transaction, who: KeystoreSession, now: int) -> None:
-    await tx.execute(REVOKE, user_id=who.user_id, id=who.session_id, now=now)
-
-
-async def prune(tx: Transaction, before: int, limit: int) -> int:
-    """Forget some sessions that ended by themselves before a time; how many."""
-    await tx.execute(KEEP_LAST, before=before, limit=limit)
-    return await tx.run(PRUNE, before=before, limit=limit)

@@ -6,25 +6,12 @@ from strongroom.services.user_directory import StoredUsers
 from strongroom.services.user_metadata import UserMetadata
 from strongroom.storage import Transaction
 
-SOME = """
-SELECT id, created_at,
-       coalesce((SELECT max(valid_from) FROM sessions WHERE sessions.user_id = users.id), last_session_at), suspended_at
-FROM users WHERE provider_id = :provider_id AND id > :after ORDER BY id LIMIT :limit
-"""
-READ = """
-SELECT id, created_at,
-       coalesce((SELECT max(valid_from) FROM sessions WHERE sessions.user_id = users.id), last_session_at), suspended_at
-FROM users WHERE provider_id = :provider_id AND id = :id
-"""
 FIND = "SELECT user_id FROM usernames WHERE provider_id = :provider_id AND canonical_username = :canonical"
 SUSPEND = "UPDATE users SET suspended_at = :now WHERE id = :id AND provider_id = :provider_id AND suspended_at IS NULL"
 END_SESSIONS = "UPDATE sessions SET revoked_at = :now WHERE user_id = :id AND revoked_at IS NULL"
 
 
 class KeystoreUsers(StoredUsers):
-    SOME = SOME
-    READ = READ
-
     async def find(self, provider_id: bytes, username: str) -> UserMetadata | None:
         try:
             canonical = canonical_username(username)

@@ -19,6 +19,10 @@ UPDATE admission_tokens SET used_at = :now, used_by = :used_by
 WHERE token_hash = :token_hash AND provider_id = :provider_id AND used_at IS NULL AND expires_at > :now
 """
 READ = "SELECT used_at, expires_at FROM admission_tokens WHERE token_hash = :token_hash AND provider_id = :provider_id"
+# Expired at the time of issue, so that they are refused as expired; but not in the future, should the clock be behind.
+EXPIRE_ALL = """
+UPDATE admission_tokens SET expires_at = CASE WHEN issued_at < :now THEN issued_at ELSE :now END WHERE used_at IS NULL
+"""
 PRUNE = """
 DELETE FROM admission_tokens WHERE token_hash IN
     (SELECT token_hash FROM admission_tokens WHERE expires_at < :before ORDER BY expires_at LIMIT :limit)

@@ -1,7 +1,7 @@
 """A `UserDirectory` over the tables that every area with users has."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from strongroom.runtime.clock import Clock
 from strongroom.services.user_metadata import Totals, UserMetadata
@@ -11,6 +11,19 @@ COUNT_USERS = "SELECT count(*), count(suspended_at) FROM users WHERE provider_id
 COUNT_TOKENS = """
 SELECT count(*), count(used_at), count(CASE WHEN used_at IS NULL AND expires_at <= :now THEN 1 END)
 FROM admission_tokens WHERE provider_id = :provider_id
+"""
+SOME = """
+SELECT id, created_at,
+       coalesce((SELECT max(valid_from) FROM sessions WHERE sessions.user_id = users.id), last_session_at), suspended_at
+FROM users WHERE provider_id = :provider_id AND id > :after ORDER BY id LIMIT :limit
+"""
+READ = """
+SELECT id, created_at,
+       coalesce((SELECT max(valid_from) FROM sessions WHERE sessions.user_id = users.id), last_session_at), suspended_at
+FROM users WHERE provider_id = :provider_id AND id = :id
+"""
+PROVIDERS = """
+SELECT provider_id FROM users UNION SELECT provider_id FROM admission_tokens ORDER BY provider_id
 """
 RESUME = """
 UPDATE users SET suspended_at = NULL WHERE id = :id AND provider_id = :provider_id AND suspended_at IS NOT NULL
@@ -27,12 +40,7 @@ class Area(Protocol):
 
 
 class StoredUsers(ABC):
-    """The area's database has tables `users` and `admission_tokens` with the columns named in this module."""
-
-    SOME: ClassVar[str]
-    """The columns of `UserMetadata` of some users of `:provider_id` after `:after`, in the order of their ids."""
-    READ: ClassVar[str]
-    """The same columns of the user `:id` of `:provider_id`."""
+    """The area's database has tables `users`, `sessions` and `admission_tokens` with the columns named here."""
 
     def __init__(self, area: Area) -> None:
         self._area = area
@@ -51,7 +59,7 @@ class StoredUsers(ABC):
 
     async def some(self, provider_id: bytes, after: bytes, limit: int) -> list[UserMetadata]:
         rows = await self._area.store.read_many(
-            lambda tx: tx.all(self.SOME, provider_id=provider_id, after=after, limit=limit)
+            lambda tx: tx.all(SOME, provider_id=provider_id, after=after, limit=limit)
         )
         return [UserMetadata(*row) for row in rows]
 
@@ -59,7 +67,7 @@ class StoredUsers(ABC):
         return None  # an area without names
 
     async def read(self, provider_id: bytes, user_id: bytes) -> UserMetadata | None:
-        row = await self._area.store.read(lambda tx: tx.one(self.READ, provider_id=provider_id, id=user_id))
+        row = await self._area.store.read(lambda tx: tx.one(READ, provider_id=provider_id, id=user_id))
         return None if row is None else UserMetadata(*row)
 
     async def suspend(self, provider_id: bytes, user_id: bytes) -> bool:

@@ -1,6 +1,7 @@
 """Vault sessions: strings that only the holder of a private key can read and the server can check without a row.
 
-Issuing a string writes nothing. Its row is made when it is first used, and kept, revoked or not, until it has expired.
+Issuing a string writes nothing. Its row is made when it is first used, the time in `valid_from`, and kept, revoked or
+not, until it has expired.
 """
 
 import hashlib
@@ -12,13 +13,14 @@ from strongroom.crypto import grammar
 from strongroom.runtime import ids
 from strongroom.runtime.principals import VaultSession
 from strongroom.runtime.secret import ServerSecret
+from strongroom.services import sessions
 from strongroom.storage import Transaction
 from strongroom.wire.refusal import Refusal, Refused
 
 # The epoch stands in the same statement so that an authenticated read stays one statement.
 READ = """
 SELECT users.provider_id, users.session_generation, users.suspended_at,
-       sessions.generation, sessions.expires_at, sessions.revoked_at,
+       sessions.generation, sessions.valid_till, sessions.revoked_at,
        (SELECT value FROM store_meta WHERE name = 'restore_epoch')
 FROM users LEFT JOIN sessions ON sessions.user_id = users.id AND sessions.id = :id
 WHERE users.id = :user_id
@@ -27,31 +29,22 @@ RECHECK = """
 SELECT 1 FROM users JOIN sessions ON sessions.user_id = users.id
 WHERE users.id = :user_id AND sessions.id = :id AND users.provider_id = :provider_id
   AND users.suspended_at IS NULL AND sessions.revoked_at IS NULL
-  AND sessions.generation = users.session_generation AND sessions.expires_at > :now
+  AND sessions.generation = users.session_generation AND sessions.valid_till > :now
 """
 INSERT = """
-INSERT INTO sessions (user_id, id, generation, first_used_at, expires_at)
-VALUES (:user_id, :id, :generation, :now, :expires_at)
+INSERT INTO sessions (user_id, id, generation, valid_from, valid_till)
+VALUES (:user_id, :id, :generation, :now, :valid_till)
 ON CONFLICT (user_id, id) DO NOTHING
 """
-REVOKE = "UPDATE sessions SET revoked_at = :now WHERE user_id = :user_id AND id = :id AND revoked_at IS NULL"
-# Of the sessions that are about to be forgotten the users keep the time of the newest.
-KEEP_LAST = """
-UPDATE users SET last_session_at =
-    coalesce((SELECT max(first_used_at) FROM sessions WHERE sessions.user_id = users.id), last_session_at)
-WHERE id IN (SELECT user_id FROM sessions WHERE expires_at < :before ORDER BY expires_at, user_id, id LIMIT :limit)
-"""
-PRUNE = """
-DELETE FROM sessions WHERE (user_id, id) IN
-    (SELECT user_id, id FROM sessions WHERE expires_at < :before ORDER BY expires_at, user_id, id LIMIT :limit)
-"""
-
 FIRST_GENERATION = 1
 """Of a new user's sessions: a suspension, for one, begins the next."""
 
 _LABEL = "vault-session"
 _FIELDS = struct.Struct(">B16s16sQQQ")
 _MAC_SIZE = hashlib.sha256().digest_size
+
+prune = sessions.prune
+revoke = sessions.revoke
 
 
 class Claims(NamedTuple):
@@ -90,15 +83,15 @@ async def is_used(tx: Transaction, who: VaultSession, claims: Claims, now: int) 
     row = await tx.one(READ, user_id=who.user_id, id=who.session_id)
     if row is None:
         raise Refused(Refusal.session_invalid)
-    provider_id, current_generation, suspended_at, generation, expires_at, revoked_at, restore_epoch = row
+    provider_id, current_generation, suspended_at, generation, valid_till, revoked_at, restore_epoch = row
     if provider_id != who.provider_id or suspended_at is not None or revoked_at is not None:
         raise Refused(Refusal.session_invalid)
     # A store put back from a backup may have lost a logout, so nothing issued before that is believed.
     if claims.generation != current_generation or (restore_epoch is not None and claims.issued_at < restore_epoch):
         raise Refused(Refusal.session_invalid)
-    if expires_at is None:
+    if valid_till is None:
         return False
-    if generation != current_generation or now >= expires_at:
+    if generation != current_generation or now >= valid_till:
         raise Refused(Refusal.session_invalid)
     return True
 
@@ -120,7 +113,7 @@ async def use_first(tx: Transaction, who: VaultSession, claims: Claims, now: int
         id=who.session_id,
         generation=claims.generation,
         now=now,
-        expires_at=claims.expires_at,
+        valid_till=claims.expires_at,
     )
     # It is read again because another request may have made the row, and it may be revoked already.
     await is_used(tx, who, claims, now)
@@ -136,17 +129,6 @@ async def recheck(tx: Transaction, who: VaultSession, now: int) -> None:
         provider_id=who.provider_id,
         now=now,
     )
-
-
-async def revoke(tx: Transaction, who: VaultSession, now: int) -> None:
-    """Log out: the string opens nothing any more, at once and everywhere."""
-    await tx.execute(REVOKE, user_id=who.user_id, id=who.session_id, now=now)
-
-
-async def prune(tx: Transaction, before: int, limit: int) -> int:
-    """Forget some sessions that expired before a time; how many."""
-    await tx.execute(KEEP_LAST, before=before, limit=limit)
-    return await tx.run(PRUNE, before=before, limit=limit)
 
 
 def _body(secret: ServerSecret, claims: Claims) -> bytes:

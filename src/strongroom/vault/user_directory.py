@@ -6,18 +6,6 @@ Tokens that the key store issued and the vault took are counted there.
 from strongroom.services.user_directory import StoredUsers
 from strongroom.storage import Transaction
 
-SOME = """
-SELECT id, created_at,
-       coalesce((SELECT max(first_used_at) FROM sessions WHERE sessions.user_id = users.id), last_session_at),
-       suspended_at
-FROM users WHERE provider_id = :provider_id AND id > :after ORDER BY id LIMIT :limit
-"""
-READ = """
-SELECT id, created_at,
-       coalesce((SELECT max(first_used_at) FROM sessions WHERE sessions.user_id = users.id), last_session_at),
-       suspended_at
-FROM users WHERE provider_id = :provider_id AND id = :id
-"""
 # Session strings need no row to be good: a new generation also ends those that were never used.
 SUSPEND = """
 UPDATE users SET suspended_at = :now, session_generation = session_generation + 1
@@ -26,8 +14,5 @@ WHERE id = :id AND provider_id = :provider_id AND suspended_at IS NULL
 
 
 class VaultUsers(StoredUsers):
-    SOME = SOME
-    READ = READ
-
     async def _suspend(self, tx: Transaction, provider_id: bytes, user_id: bytes, now: int) -> bool:
         return await tx.run(SUSPEND, id=user_id, provider_id=provider_id, now=now) == 1

@@ -30,13 +30,13 @@ CREATE TABLE sessions (
     user_id BYTEA NOT NULL,
     id BYTEA NOT NULL,
     generation BIGINT NOT NULL,
-    first_used_at BIGINT NOT NULL,
-    expires_at BIGINT NOT NULL,
+    valid_from BIGINT NOT NULL,
+    valid_till BIGINT NOT NULL,
     revoked_at BIGINT,
     PRIMARY KEY (user_id, id)
 );
 
-CREATE INDEX sessions_expires_at ON sessions (expires_at);
+CREATE INDEX sessions_by_end ON sessions (valid_till);
 
 CREATE TABLE admission_tokens (
     token_hash BYTEA PRIMARY KEY NOT NULL,

@@ -61,7 +61,7 @@ BREACHES = {
         ],
         TOKENS: [OTHER_TOKEN],
     },
-    "portal": {
+    "access": {
         "developers are looked up by the canonical form of their addresses": [
             f"UPDATE developers SET email = '{email}'; UPDATE developer_emails SET email = '{email}'"
             for email in ("Dev@example.org", "none")

@@ -33,18 +33,17 @@ _END_EXTERNAL_TOKENS = "DELETE FROM external_admission_tokens"
 
 # The portal mails links, and a code or a sign-in half done is good for one use like they are. Mail that was waiting has
 # been sent since, or leads nowhere now.
-_END_PORTAL_SESSIONS = "DELETE FROM sessions"
+_END_PORTAL_SESSIONS = "DELETE FROM developer_sessions"
 _END_SIGN_UPS = "DELETE FROM sign_ups"
-_END_LINKS = "DELETE FROM links"
-_END_CHALLENGES = "DELETE FROM challenges"
+_END_LINKS = "DELETE FROM developer_links"
+_END_CHALLENGES = "DELETE FROM passkey_challenges"
 _END_MAILS = "DELETE FROM mails"
 _END_INVITATIONS = "DELETE FROM invitations"
 _END_SHOWN_ONCE = "DELETE FROM shown_once"
 
 _ENDINGS = {
-    "access": (),
     "keystore": (_END_SESSIONS, _END_KEYSTORE_TOKENS, _END_CLAIMS),
-    "portal": (
+    "access": (
         _END_PORTAL_SESSIONS,
         _END_SIGN_UPS,
         _END_LINKS,

@@ -64,6 +64,50 @@ SELECT (SELECT count(*) FROM subscription_keys WHERE length(key_hash) <> 32)
      + (SELECT count(*) FROM audit_events WHERE length(subject_id) <> 16 OR length(id) <> 16)""",
 }
 
+PORTAL = {
+    "every developer has the look-up of their address": """
+SELECT count(*) FROM developers d LEFT JOIN developer_emails e ON e.developer_id = d.id AND e.email = d.email
+WHERE e.developer_id IS NULL""",
+    "every look-up of an address leads to the developer who has it": """
+SELECT count(*) FROM developer_emails e LEFT JOIN developers d ON d.id = e.developer_id AND d.email = e.email
+WHERE d.id IS NULL""",
+    "every session of the portal belongs to a developer": """
+SELECT count(*) FROM developer_sessions s LEFT JOIN developers d ON d.id = s.developer_id WHERE d.id IS NULL""",
+    "every passkey and every recovery code belongs to a developer": """
+SELECT (SELECT count(*) FROM passkeys p LEFT JOIN developers d ON d.id = p.developer_id WHERE d.id IS NULL)
+     + (SELECT count(*) FROM recovery_codes c LEFT JOIN developers d ON d.id = c.developer_id WHERE d.id IS NULL)""",
+    "every link in mail belongs to a developer": """
+SELECT count(*) FROM developer_links l LEFT JOIN developers d ON d.id = l.developer_id WHERE d.id IS NULL""",
+    "every membership belongs to a developer and to a provider that is not closed": """
+SELECT count(*) FROM memberships m LEFT JOIN developers d ON d.id = m.developer_id
+LEFT JOIN providers p ON p.id = m.provider_id AND p.closed_at IS NULL WHERE d.id IS NULL OR p.id IS NULL""",
+    "every organisation with members has an owner": """
+SELECT count(*) FROM (SELECT provider_id FROM memberships GROUP BY provider_id
+HAVING sum(CASE role WHEN 'owner' THEN 1 ELSE 0 END) = 0) AS unowned""",
+    # Beside subscriptions, keys stand there by their hash.
+    "every notification about a subscription is of one that is there": """
+SELECT count(*) FROM (SELECT DISTINCT subject_id FROM notifications_sent WHERE length(subject_id) = 16
+EXCEPT SELECT id FROM subscriptions) AS missing""",
+    "every invitation was sent by an owner of its organisation": """
+SELECT count(*) FROM invitations i LEFT JOIN memberships m ON m.provider_id = i.provider_id
+AND m.developer_id = i.invited_by AND m.role = 'owner' WHERE m.role IS NULL""",
+    "an authenticator has a key exactly if it has a beginning": """
+SELECT count(*) FROM developers WHERE (totp_key IS NULL) <> (totp_since IS NULL)""",
+    "sessions and invitations end after they begin": """
+SELECT (SELECT count(*) FROM developer_sessions WHERE expires_at <= created_at OR seen_at < created_at)
+     + (SELECT count(*) FROM invitations WHERE expires_at <= created_at)""",
+    "hashes have 32 bytes, identifiers 16, and nothing that was sealed is empty": """
+SELECT (SELECT count(*) FROM developer_sessions WHERE length(token_hash) <> 32 OR length(id) <> 16)
+     + (SELECT count(*) FROM developer_links WHERE length(link_hash) <> 32)
+     + (SELECT count(*) FROM sign_ups WHERE length(link_hash) <> 32)
+     + (SELECT count(*) FROM invitations WHERE length(link_hash) <> 32 OR length(id) <> 16)
+     + (SELECT count(*) FROM passkey_challenges WHERE length(challenge_hash) <> 32)
+     + (SELECT count(*) FROM recovery_codes WHERE length(code_hash) <> 32)
+     + (SELECT count(*) FROM developers WHERE length(id) <> 16 OR password_hash = '')
+     + (SELECT count(*) FROM mails WHERE length(sealed_message) = 0)
+     + (SELECT count(*) FROM shown_once WHERE length(sealed_values) = 0)""",
+}
+
 KEYSTORE = _EPOCH | {
     "every user has the look-up of its username": """
 SELECT count(*) FROM users u LEFT JOIN usernames n ON n.provider_id = u.provider_id
@@ -174,50 +218,10 @@ SELECT (SELECT count(*) FROM admission_tokens WHERE length(token_hash) <> 32 OR 
      + (SELECT count(*) FROM users WHERE length(user_id) <> 16 OR public_key = '')""",
 }
 
-PORTAL = _EPOCH | {
-    "every developer has the look-up of their address": """
-SELECT count(*) FROM developers d LEFT JOIN developer_emails e ON e.developer_id = d.id AND e.email = d.email
-WHERE e.developer_id IS NULL""",
-    "every look-up of an address leads to the developer who has it": """
-SELECT count(*) FROM developer_emails e LEFT JOIN developers d ON d.id = e.developer_id AND d.email = e.email
-WHERE d.id IS NULL""",
-    "every session belongs to a developer": """
-SELECT count(*) FROM sessions s LEFT JOIN developers d ON d.id = s.developer_id WHERE d.id IS NULL""",
-    "every passkey and every recovery code belongs to a developer": """
-SELECT (SELECT count(*) FROM passkeys p LEFT JOIN developers d ON d.id = p.developer_id WHERE d.id IS NULL)
-     + (SELECT count(*) FROM recovery_codes c LEFT JOIN developers d ON d.id = c.developer_id WHERE d.id IS NULL)""",
-    "every link in mail belongs to a developer": """
-SELECT count(*) FROM links l LEFT JOIN developers d ON d.id = l.developer_id WHERE d.id IS NULL""",
-    "every membership belongs to a developer": """
-SELECT count(*) FROM memberships m LEFT JOIN developers d ON d.id = m.developer_id WHERE d.id IS NULL""",
-    "every organisation with members has an owner": """
-SELECT count(*) FROM (SELECT provider_id FROM memberships GROUP BY provider_id
-HAVING sum(CASE role WHEN 'owner' THEN 1 ELSE 0 END) = 0) AS unowned""",
-    "every invitation was sent by an owner of its organisation": """
-SELECT count(*) FROM invitations i LEFT JOIN memberships m ON m.provider_id = i.provider_id
-AND m.developer_id = i.invited_by AND m.role = 'owner' WHERE m.role IS NULL""",
-    "an authenticator has a key exactly if it has a beginning": """
-SELECT count(*) FROM developers WHERE (totp_key IS NULL) <> (totp_since IS NULL)""",
-    "sessions and invitations end after they begin": """
-SELECT (SELECT count(*) FROM sessions WHERE expires_at <= created_at OR seen_at < created_at)
-     + (SELECT count(*) FROM invitations WHERE expires_at <= created_at)""",
-    "hashes have 32 bytes, identifiers 16, and nothing that was sealed is empty": """
-SELECT (SELECT count(*) FROM sessions WHERE length(token_hash) <> 32 OR length(id) <> 16)
-     + (SELECT count(*) FROM links WHERE length(link_hash) <> 32)
-     + (SELECT count(*) FROM sign_ups WHERE length(link_hash) <> 32)
-     + (SELECT count(*) FROM invitations WHERE length(link_hash) <> 32 OR length(id) <> 16)
-     + (SELECT count(*) FROM challenges WHERE length(challenge_hash) <> 32)
-     + (SELECT count(*) FROM recovery_codes WHERE length(code_hash) <> 32)
-     + (SELECT count(*) FROM developers WHERE length(id) <> 16 OR password_hash = '')
-     + (SELECT count(*) FROM mails WHERE length(sealed_message) = 0)
-     + (SELECT count(*) FROM shown_once WHERE length(sealed_values) = 0)""",
-}
-
-OF_AREA = {"portal": PORTAL, "access": ACCESS, "keystore": KEYSTORE, "vault": VAULT}
+OF_AREA = {"access": ACCESS | PORTAL, "keystore": KEYSTORE, "vault": VAULT}
 
 # Across areas: what the one names, looked up in the other.
 PROVIDERS_NAMED = {
-    "portal": "SELECT provider_id FROM memberships UNION SELECT provider_id FROM invitations",
     "keystore": "SELECT provider_id FROM users UNION SELECT provider_id FROM admission_tokens",
     "vault": "SELECT provider_id FROM users UNION SELECT provider_id FROM admission_tokens",
 }
@@ -227,6 +231,3 @@ KEYSTORE_USERS_NAMED = """
 SELECT keystore_user_id, provider_id FROM keystore_users ORDER BY keystore_user_id, provider_id
 """
 KEYSTORE_USERS = "SELECT id, provider_id FROM users ORDER BY id, provider_id"
-# Beside subscriptions, keys stand there by their hash.
-SUBSCRIPTIONS_NAMED = "SELECT DISTINCT subject_id FROM told WHERE length(subject_id) = 16"
-SUBSCRIPTIONS = "SELECT id FROM subscriptions"

@@ -66,7 +66,7 @@ def of_area(area: str, secret: ServerSecret | None) -> dict[str, Recomputed]:
                 _EXTERNAL_TOKENS, lambda rows: _is_external_token(rows, secret)
             )
         return found
-    if area == "portal":
+    if area == "access":
         return {
             "developers are looked up by the canonical form of their addresses": Recomputed(_ADDRESSES, _is_address)
         }

@@ -154,10 +154,6 @@ async def _across(opened: dict[str, Snapshot]) -> list[str]:
                 missing += not await opened["access"].all(invariants.PROVIDER, id=provider_id)
             if missing:
                 found.append(f"{area}: {missing} of the providers that rows belong to are not in access")
-    if "portal" in opened:
-        named = {row[0] for row in await opened["portal"].all(invariants.SUBSCRIPTIONS_NAMED)}
-        if named and named - {row[0] for row in await opened["access"].all(invariants.SUBSCRIPTIONS)}:
-            found.append("portal: reminders are of subscriptions that are not in access")
     if "vault" in opened and "keystore" in opened:
         missing = await _missing_keystore_users(opened["vault"], opened["keystore"])
         if missing:

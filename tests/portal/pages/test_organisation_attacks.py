@@ -53,7 +53,7 @@ async def subscribed(browser: Any, base: str) -> tuple[str, str]:
 
 async def opens(site: Any, key: str) -> bool:
     try:
-        await site.portal.access.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
+        await site.portal.store.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
     except Refused:
         return False
     return True
@@ -156,7 +156,7 @@ async def test_keys_regenerated_many_times_at_once_leave_one_in_force(site: Any)
     provider_id, subscription_id = from_text(parts[2]), from_text(parts[4])
     assert provider_id is not None
     assert subscription_id is not None
-    keys = await site.portal.access.read(lambda tx: subscriptions.keys_of(tx, provider_id, subscription_id))
+    keys = await site.portal.store.read(lambda tx: subscriptions.keys_of(tx, provider_id, subscription_id))
     now = site.clock.now()
     assert len([key for key in keys if key.slot == "primary" and (key.expires_at is None or key.expires_at > now)]) == 1
 

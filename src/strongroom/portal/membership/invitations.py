@@ -19,17 +19,23 @@ VALUES (:link_hash, :provider_id, :id, :email, :role, :invited_by, :now, :expire
 # A second invitation to the same address takes the place of the first.
 REPLACE = "DELETE FROM invitations WHERE provider_id = :provider_id AND email = :email"
 FIND = """
-SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
-WHERE link_hash = :link_hash AND expires_at > :now
+SELECT invitations.provider_id, providers.name, invitations.id, invitations.email, invitations.role,
+       invitations.created_at, invitations.expires_at
+FROM invitations JOIN providers ON providers.id = invitations.provider_id
+WHERE invitations.link_hash = :link_hash AND invitations.expires_at > :now
 """
 CONSUME = "DELETE FROM invitations WHERE link_hash = :link_hash AND expires_at > :now"
 LIST = """
-SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
-WHERE provider_id = :provider_id AND expires_at > :now ORDER BY id
+SELECT invitations.provider_id, providers.name, invitations.id, invitations.email, invitations.role,
+       invitations.created_at, invitations.expires_at
+FROM invitations JOIN providers ON providers.id = invitations.provider_id
+WHERE invitations.provider_id = :provider_id AND invitations.expires_at > :now ORDER BY invitations.id
 """
 OPEN_FOR = """
-SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
-WHERE email = :email AND expires_at > :now ORDER BY id LIMIT 20
+SELECT invitations.provider_id, providers.name, invitations.id, invitations.email, invitations.role,
+       invitations.created_at, invitations.expires_at
+FROM invitations JOIN providers ON providers.id = invitations.provider_id
+WHERE invitations.email = :email AND invitations.expires_at > :now ORDER BY invitations.id LIMIT 20
 """
 TAKE = "DELETE FROM invitations WHERE provider_id = :provider_id AND id = :id AND email = :email AND expires_at > :now"
 WITHDRAW = "DELETE FROM invitations WHERE provider_id = :provider_id AND id = :id"
@@ -41,6 +47,8 @@ DELETE FROM invitations WHERE link_hash IN (SELECT link_hash FROM invitations WH
 @dataclass(frozen=True, slots=True)
 class Invitation:
     provider_id: bytes
+    organisation: str
+    """Its name."""
     id: bytes
     email: str
     role: Role

@@ -6,9 +6,9 @@ from strongroom.portal import limits
 from strongroom.portal.accounts import developers, links
 from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email
-from strongroom.portal.membership import founding, organisations
+from strongroom.portal.membership import organisations
 from strongroom.portal.messaging import messages
-from strongroom.portal.pages.organisation import name_error, own_providers
+from strongroom.portal.pages.organisation import name_error
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
@@ -106,12 +106,11 @@ async def change_email(visit: Visit) -> Response:
     return visit.redirect("/account", "email_changed")
 
 
-async def delete_unless_needed(
-    tx: Transaction, developer_id: bytes, now: int, never_made: frozenset[bytes] = frozenset()
-) -> bool:
+async def delete_unless_needed(tx: Transaction, developer_id: bytes, now: int) -> bool:
     """False, and nothing done, where an organisation would be left that nobody could look after or close."""
+    await developers.take_turn(tx, developer_id)
     await organisations.take_turns(tx, developer_id)
-    if not never_made.issuperset(await organisations.owned_alone(tx, developer_id)):
+    if await organisations.owned_alone(tx, developer_id):
         return False
     await organisations.leave_all(tx, developer_id, now)
     await developers.delete(tx, developer_id, now)
@@ -126,11 +125,10 @@ async def delete(visit: Visit) -> Response:
     portal, developer = visit.portal, await own(visit)
     if not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
         return await _delete_form(visit, {"password": WRONG_PASSWORD})
-    never_made = await founding.never_made(portal, developer.id)
 
     async def work(tx: Transaction) -> bool:
         await signing_in.require_unchanged(tx, developer)
-        if not await delete_unless_needed(tx, developer.id, visit.now, never_made):
+        if not await delete_unless_needed(tx, developer.id, visit.now):
             return False
         await portal.mail.put(tx, messages.account_deleted(developer.email), visit.now)
         return True
@@ -144,11 +142,8 @@ async def delete(visit: Visit) -> Response:
 
 async def _delete_form(visit: Visit, errors: dict[str, str]) -> Response:
     developer_id = visit.who.developer_id
-    never_made = await founding.never_made(visit.portal, developer_id)
-    owned = await visit.portal.store.read(lambda tx: organisations.owned_alone(tx, developer_id))
-    alone = [row for row in owned if row not in never_made]
-    named = [provider for provider, _ in await own_providers(visit) if provider.id in alone]
-    return visit.page("delete_account.html", errors=errors, owned_alone=alone, named=named)
+    alone = await visit.portal.store.read(lambda tx: organisations.owned_alone(tx, developer_id))
+    return visit.page("delete_account.html", errors=errors, owned_alone=alone)
 
 
 PAGES = (

@@ -1,8 +1,9 @@
 """The people of an organisation: roles, invitations, handing over and leaving."""
 
+from typing import Any
+
 from starlette.responses import Response
 
-from strongroom.access import providers
 from strongroom.portal import limits
 from strongroom.portal.accounts import developers
 from strongroom.portal.accounts.developers import called
@@ -111,15 +112,15 @@ async def leave(visit: Visit) -> Response:
 
 
 async def show_invitation(visit: Visit) -> Response:
-    found, name = await _invitation(visit)
+    link = visit.path("link")
+    found = await visit.portal.store.read(lambda tx: invitations.find(tx, link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="invitation")
     session = visit.signed_in
     return visit.page(
         "invitation.html",
         invitation=found,
-        name=name,
-        link=visit.path("link"),
+        link=link,
         is_theirs=session is not None and canonical_email(session.email) == found.email,
     )
 
@@ -127,28 +128,20 @@ async def show_invitation(visit: Visit) -> Response:
 async def accept(visit: Visit) -> Response:
     """For whoever is signed in with the address the link was sent to: a forwarded link opens nothing."""
     link, now, who = visit.path("link"), visit.now, visit.who
-    found, _ = await _invitation(visit)
-    if found is None or canonical_email(who.email) != found.email:
-        return await show_invitation(visit)
 
-    async def work(tx: Transaction) -> bool:
-        if not await invitations.consume(tx, link, now):
-            return False
-        return await organisations.join(tx, found.provider_id, who.developer_id, found.role, now)
+    async def work(tx: Transaction) -> tuple[Invitation | None, bool]:
+        found = await invitations.find(tx, link, now)
+        if found is None or canonical_email(who.email) != found.email:
+            return None, False
+        done = await invitations.consume(tx, link, now) and await organisations.join(
+            tx, found.provider_id, who.developer_id, found.role, now
+        )
+        return found, done
 
-    done = await visit.portal.store.write(work)
-    return visit.redirect(f"/organisations/{to_text(found.provider_id)}", "joined" if done else "nothing_changed")
-
-
-async def _invitation(visit: Visit) -> tuple[Invitation | None, str]:
-    portal, link = visit.portal, visit.path("link")
-    found = await portal.store.read(lambda tx: invitations.find(tx, link, visit.now))
+    found, done = await visit.portal.store.write(work)
     if found is None:
-        return None, ""
-    provider = await portal.access.read(lambda tx: providers.read(tx, found.provider_id))
-    if provider is None or provider.closed_at is not None:
-        return None, ""
-    return found, provider.name
+        return await show_invitation(visit)
+    return visit.redirect(f"/organisations/{to_text(found.provider_id)}", "joined" if done else "nothing_changed")
 
 
 async def _called(visit: Visit, developer_id: bytes) -> str:
@@ -197,14 +190,15 @@ async def _tell(visit: Visit, tx: Transaction, developer_id: bytes, organisation
 
 async def _page(visit: Visit, errors: dict[str, str]) -> Response:
     provider = await provider_of(visit)
-    store, now = visit.portal.store, visit.now
-    return visit.page(
-        "organisation/people.html",
-        errors=errors,
-        provider=provider,
-        members=await store.read(lambda tx: organisations.members_of(tx, provider.id)),
-        invitations=await store.read(lambda tx: invitations.list_of(tx, provider.id, now)),
-    )
+
+    async def look(tx: Transaction) -> dict[str, Any]:
+        return {
+            "members": await organisations.members_of(tx, provider.id),
+            "invitations": await invitations.list_of(tx, provider.id, visit.now),
+        }
+
+    shown = await visit.portal.store.read(look)
+    return visit.page("organisation/people.html", errors=errors, provider=provider, **shown)
 
 
 def _path(visit: Visit) -> str:

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from strongroom.portal.accounts import ceremonies, developers, passkeys, passwords, second_factor, sessions
 from strongroom.portal.accounts.developers import Developer
-from strongroom.portal.membership.activity import told
+from strongroom.portal.membership.activity import sentence_of
 from strongroom.portal.messaging import messages
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
 from strongroom.portal.refusals import Absent
@@ -83,7 +83,7 @@ async def _page(visit: Visit, errors: dict[str, str]) -> Response:
             "passkeys": await passkeys.list_of(tx, developer.id),
             "codes_left": await second_factor.recovery_codes_left(tx, developer.id),
             "sessions": await sessions.list_of(tx, developer.id, visit.now, idle),
-            "events": [(told(one)[0], one.at) for one in await audit.list_of(tx, developer.id, EVENTS_SHOWN)],
+            "events": [(sentence_of(one)[0], one.at) for one in await audit.list_of(tx, developer.id, EVENTS_SHOWN)],
         }
 
     found = await visit.portal.store.read(look)

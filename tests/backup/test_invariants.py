@@ -280,7 +280,10 @@ BREACHES: dict[str, dict[str, list[str]]] = {
     },
 }
 
-CLOSED = "UPDATE providers SET closed_at = 1; UPDATE provider_api_keys SET revoked_at = 1;"
+CLOSED = (
+    "UPDATE providers SET closed_at = 1; UPDATE provider_api_keys SET revoked_at = 1;"
+    "DELETE FROM memberships; DELETE FROM invitations;"
+)
 OTHER = "SET provider_id = zeroblob(16)"
 OTHER_PROVIDER = (
     "INSERT INTO providers VALUES (zeroblob(16), 'other', 'any', 1, NULL);"

@@ -583,18 +583,20 @@ async def test_an_archive_of_an_older_schema_is_brought_up_to_date(
         with closing(connect(source.folder / f"{area}.sqlite", checkpoints=True)) as database:
             bring_up_to_date(database, areas.known(area)[:1])
     made = (
-        "INSERT INTO providers VALUES (zeroblob(16), 'old', 'any', 7)",
+        "INSERT INTO providers VALUES (zeroblob(16), 'old', 'any', 7, NULL)",
         "INSERT INTO provider_names VALUES ('old', zeroblob(16))",
     )
-    subscription = "INSERT INTO subscriptions VALUES (zeroblob(16), zeroblob(16), 'old', 'active', 7, 8, NULL)"
-    await source.execute("access", *made, subscription)
+    await source.execute("access", *made)
+    await source.execute("vault", "DELETE FROM store_meta")  # which its second migration makes
     await source.back_up(tmp_path / "older")
     target.take_secret_of(source)
     await target.restore(tmp_path / "older")
     assert await verify_databases(target.settings, lambda *_: None) == []
     opened = await areas.snapshots(target.settings)
     try:
-        assert await opened["access"].all("SELECT name, approved_at FROM subscriptions") == [("old", 7)]
+        assert await opened["access"].all("SELECT name FROM providers") == [("old",)]
+        assert await opened["access"].all("SELECT count(*) FROM developers") == [(0,)]
+        assert await opened["vault"].all("SELECT count(*) FROM store_meta") == [(1,)]
     finally:
         await areas.close(opened)
 

@@ -181,7 +181,7 @@ class Settings:
 
         `SettingsError` where the data folder is of the time when the portal had a database of its own.
         """
-        if (self.data / "portal.sqlite").exists():
+        if _is_there(self.data / "portal.sqlite"):
             raise SettingsError(
                 f"the data folder {self.data} holds portal.sqlite, from before the first release, when the portal had "
                 "a database of its own: this version cannot read it. Start with a new data folder, or go on with the "
@@ -318,6 +318,13 @@ def _check_url(name: str, url: str | None) -> None:
         raise SettingsError(f"{name} has to be without a user name and without a slash at the end")
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise SettingsError(f"{name} has to start with https://")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # of a folder that cannot be looked into: opening it says so
+        return False
 
 
 def is_postgres(database: str) -> bool:

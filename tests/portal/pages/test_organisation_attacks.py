@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from strongroom.access import subscriptions
+from strongroom.portal.web.page import Visit
 from strongroom.runtime.ids import from_text
 from strongroom.wire.refusal import Refused
 
@@ -170,3 +171,25 @@ async def test_activation_and_cancellation_at_once_end_cancelled(site: Any) -> N
         path, key = ada.path.partition("/keys/")[0], KEY.findall(ada.text)[0]
         await asyncio.gather(*(ada.post(f"{path}/{act}") for act in ("activate", "cancel", "activate")))
         assert not await opens(site, key)
+
+
+@pytest.mark.parametrize("put_out", ["DELETE FROM memberships", "UPDATE memberships SET role = 'member'"])
+async def test_who_is_put_out_while_the_page_looks_makes_no_key(
+    site: Any, monkeypatch: pytest.MonkeyPatch, put_out: str
+) -> None:
+    ada = await site.sign_up()
+    page = f"{await organisation(ada)}/api-keys"
+    await ada.get(page)
+    write = site.portal.store.write
+
+    async def late(work: Any) -> Any:
+        await write(lambda tx: tx.run(put_out))
+        return await write(work)
+
+    async def count(*_: Any) -> None:
+        """The frame's last look before the act."""
+        monkeypatch.setattr(site.portal.store, "write", late)
+
+    monkeypatch.setattr(Visit, "count", count)
+    assert (await ada.send(page, name="backend")).status_code == 403
+    assert await site.portal.store.read(lambda tx: tx.all("SELECT 1 FROM provider_api_keys")) == []

@@ -19,7 +19,7 @@ WRONG_PASSWORD = "This is not your password."  # noqa: S105  # what a page says
 
 async def own(visit: Visit) -> Developer:
     """The developer of the visit."""
-    found = await visit.portal.store.read(lambda tx: developers.read(tx, visit.who.developer_id))
+    found = await visit.read(lambda tx: developers.read(tx, visit.who.developer_id))
     if found is None:
         raise Absent
     return found
@@ -35,7 +35,7 @@ async def rename(visit: Visit) -> Response:
     if error is not None:
         errors = {"name": error}
         return visit.page("account.html", developer=await own(visit), errors=errors)
-    await visit.portal.store.write(lambda tx: developers.rename(tx, visit.who.developer_id, name))
+    await visit.write(lambda tx: developers.rename(tx, visit.who.developer_id, name))
     return visit.redirect("/account", "name_changed")
 
 
@@ -68,7 +68,7 @@ async def ask_for_email(visit: Visit) -> Response:
 
 async def show_email(visit: Visit) -> Response:
     link = visit.path("link")
-    found = await visit.portal.store.read(lambda tx: links.find(tx, "change_email", link, visit.now))
+    found = await visit.read(lambda tx: links.find(tx, "change_email", link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="change_email")
     is_theirs = found.developer_id == visit.who.developer_id
@@ -82,7 +82,7 @@ async def change_email(visit: Visit) -> Response:
     the mailbox to open a link.
     """
     portal, link, own_id = visit.portal, visit.path("link"), visit.who.developer_id
-    found = await portal.store.read(lambda tx: links.find(tx, "change_email", link, visit.now))
+    found = await visit.read(lambda tx: links.find(tx, "change_email", link, visit.now))
     if found is not None and found.developer_id != own_id:
         return await show_email(visit)
 
@@ -100,9 +100,8 @@ async def change_email(visit: Visit) -> Response:
             await portal.mail.put(tx, message, visit.now)
         return True
 
-    if not await portal.store.write(work):
+    if not await visit.write(work):
         return visit.page("link_over.html", status=404, what="change_email")
-    portal.mail.wake()
     return visit.redirect("/account", "email_changed")
 
 
@@ -133,16 +132,15 @@ async def delete(visit: Visit) -> Response:
         await portal.mail.put(tx, messages.account_deleted(developer.email), visit.now)
         return True
 
-    if not await portal.store.write(work):
+    if not await visit.write(work):
         return await _delete_form(visit, {})
-    portal.mail.wake()
     signing_in.forget(visit)
     return visit.redirect("/sign-in", "account_deleted")
 
 
 async def _delete_form(visit: Visit, errors: dict[str, str]) -> Response:
     developer_id = visit.who.developer_id
-    alone = await visit.portal.store.read(lambda tx: organisations.owned_alone(tx, developer_id))
+    alone = await visit.read(lambda tx: organisations.owned_alone(tx, developer_id))
     return visit.page("delete_account.html", errors=errors, owned_alone=alone)
 
 

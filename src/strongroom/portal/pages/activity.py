@@ -23,7 +23,7 @@ async def show(visit: Visit) -> Response:
         people |= {event.object_id for event in newest if event.object_id and _is_about_a_person(event)}
         return newest, await names(tx, provider.id, people, visit.now)
 
-    newest, named = await visit.portal.store.read(look)
+    newest, named = await visit.read(look)
     return visit.page(
         "organisation/activity.html",
         provider=provider,

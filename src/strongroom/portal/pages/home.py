@@ -30,7 +30,7 @@ async def show(visit: Visit) -> Response:
         ]
         return own, await _invited(visit, tx)
 
-    own, invited = await visit.portal.store.read_many(look)
+    own, invited = await visit.read_many(look)
     return visit.page("home.html", own=own, invited=invited)
 
 
@@ -42,12 +42,9 @@ async def join(visit: Visit) -> Response:
         found = next((one for one in await _invited(visit, tx) if one.id == wanted), None)
         if found is None:
             raise Absent
-        done = await invitations.take(tx, found, now) and await organisations.join(
-            tx, found.provider_id, visit.who.developer_id, found.role, now
-        )
-        return found, done
+        return found, await invitations.accept(tx, found, visit.who.developer_id, now)
 
-    found, done = await visit.portal.store.write(work)
+    found, done = await visit.write(work)
     return visit.redirect(f"/organisations/{to_text(found.provider_id)}", "joined" if done else "nothing_changed")
 
 

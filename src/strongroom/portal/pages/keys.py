@@ -31,12 +31,12 @@ async def show_new_keys(visit: Visit) -> Response:
             return values, None
         return values, await shown_once.put(tx, portal.secret, session_id, record.id, values, now)
 
-    values, again = await portal.store.write(take)
+    values, again = await visit.write(take)
     if values is None:
         return visit.redirect(path_of(visit, record.id), "shown_before")
     key = values.get("primary") or values["secondary"]
     base_url = portal.api_url
-    api_keys = await portal.store.read(lambda tx: providers.keys_of(tx, record.provider_id))
+    api_keys = await visit.read(lambda tx: providers.keys_of(tx, record.provider_id))
     return visit.page(
         "subscription/keys.html",
         provider=await provider_of(visit),
@@ -68,7 +68,7 @@ async def regenerate(visit: Visit) -> Response:
             return None
         return await shown_once.put(tx, portal.secret, who.id, record.id, {slot: key}, now)
 
-    row = await portal.store.write(work)
+    row = await visit.write(work)
     if row is None:
         return visit.redirect(path_of(visit, record.id), "nothing_changed")
     return visit.redirect(f"{path_of(visit, record.id)}/keys/{to_text(row)}")
@@ -85,9 +85,7 @@ async def set_key_expiry(visit: Visit) -> Response:
         at = subscribing.key_expiry(visit.form.text("key_ends"), now)
     except subscribing.WrongExpiry:
         return await subscription_page(visit, detail, {f"ends-{slot}": WRONG_DAY})
-    done = await visit.portal.store.write(
-        lambda tx: subscribing.set_key_expiry(tx, provider_id, row, slot, at, who, now)
-    )
+    done = await visit.write(lambda tx: subscribing.set_key_expiry(tx, provider_id, row, slot, at, who, now))
     return visit.redirect(path_of(visit, row), "key_expiry_changed" if done else "nothing_changed")
 
 
@@ -101,9 +99,7 @@ async def end_replaced(visit: Visit) -> Response:
     if not visit.is_confirmed:
         text = f"Whatever still calls with the old {slot} key of {record.name} is refused from now on."
         return visit.ask("End the old key now?", text, "End it now", path, slot=slot)
-    done = await visit.portal.store.write(
-        lambda tx: subscribing.end_replaced_keys(tx, provider_id, record.id, slot, who, now)
-    )
+    done = await visit.write(lambda tx: subscribing.end_replaced_keys(tx, provider_id, record.id, slot, who, now))
     return visit.redirect(path, "key_ended" if done else "nothing_changed")
 
 
@@ -122,7 +118,7 @@ async def create_api_key(visit: Visit) -> Response:
 
     if error is None:
         try:
-            row = await portal.store.write(work)
+            row = await visit.write(work)
         except providers.TooManyKeys:
             error = "There are two active keys. Revoke one of them first."
     if error is not None:
@@ -132,7 +128,7 @@ async def create_api_key(visit: Visit) -> Response:
 
 async def show_new_api_key(visit: Visit) -> Response:
     provider_id = visit.organisation.provider_id
-    values = await visit.portal.store.write(lambda tx: _take(visit, tx, provider_id))
+    values = await visit.write(lambda tx: _take(visit, tx, provider_id))
     if values is None:
         return visit.redirect(f"/organisations/{visit.path('organisation')}/api-keys", "shown_before")
     base_url = visit.portal.api_url
@@ -153,7 +149,7 @@ async def revoke_api_key(visit: Visit) -> Response:
 
     path = f"/organisations/{visit.path('organisation')}/api-keys"
     if not visit.is_confirmed:
-        keys = await visit.portal.store.read(lambda tx: providers.keys_of(tx, provider_id))
+        keys = await visit.read(lambda tx: providers.keys_of(tx, provider_id))
         key = next((key for key in keys if key.id == key_id), None)
         if key is None:
             raise Absent
@@ -161,7 +157,7 @@ async def revoke_api_key(visit: Visit) -> Response:
         text = f"Servers that use {key.hint} are refused {when}. This cannot be undone."
         return visit.ask(f"Revoke {key.name}?", text, "Revoke the key", path, grace=grace)
 
-    done = await visit.portal.store.write(
+    done = await visit.write(
         lambda tx: api_keys.revoke(tx, provider_id, key_id, GRACES[grace], now, actor_id=who.developer_id)
     )
     notice = "api_key_revoked" if done else "nothing_changed"
@@ -177,7 +173,7 @@ async def _take(visit: Visit, tx: Transaction, subject_id: bytes) -> dict[str, s
 
 async def _api_keys(visit: Visit, errors: dict[str, str]) -> Response:
     provider = await provider_of(visit)
-    found = await visit.portal.store.read(lambda tx: providers.keys_of(tx, provider.id))
+    found = await visit.read(lambda tx: providers.keys_of(tx, provider.id))
     return visit.page(
         "organisation/api_keys.html",
         errors=errors,

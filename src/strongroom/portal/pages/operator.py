@@ -34,7 +34,7 @@ async def show(visit: Visit) -> Response:
         owners = await organisations.owners_of(tx, {record.provider_id for record, _ in waiting})
         return waiting, owners, await subscription_states.all_in_force(tx, PAGE_SIZE, before)
 
-    waiting, owners, found = await visit.portal.store.read_many(look)
+    waiting, owners, found = await visit.read_many(look)
     return visit.page(
         "operator.html",
         waiting=waiting,
@@ -56,19 +56,18 @@ async def change(visit: Visit) -> Response:
         return await _ask(visit, act, provider_id, subscription_id)
     reason, who = visit.form.text("reason"), visit.who.developer_id
     mail, base_url = portal.mail, portal.url("")
-    written_to = await portal.store.write(
+    written_to = await visit.write(
         lambda tx: decide(
             tx, act, provider_id, subscription_id, now, mail=mail, base_url=base_url, actor_id=who, reason=reason
         )
     )
     if written_to is None:
         return visit.redirect("/operator", "nothing_changed")
-    mail.wake()
     return visit.redirect("/operator", DECISIONS[act].action)
 
 
 async def _ask(visit: Visit, act: str, provider_id: bytes, subscription_id: bytes) -> Response:
-    record = await visit.portal.store.read(lambda tx: subscriptions.read(tx, provider_id, subscription_id))
+    record = await visit.read(lambda tx: subscriptions.read(tx, provider_id, subscription_id))
     if record is None:
         raise Absent
     heading, text, button = _QUESTIONS[act]

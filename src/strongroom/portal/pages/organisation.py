@@ -25,7 +25,7 @@ _UNSEEN = re.compile(
 async def provider_of(visit: Visit) -> ProviderRecord:
     """The provider of the path, which the visitor belongs to; `Absent` once it is closed."""
     provider_id = visit.organisation.provider_id
-    found = await visit.portal.store.read(lambda tx: providers.read(tx, provider_id))
+    found = await visit.read(lambda tx: providers.read(tx, provider_id))
     if found is None or found.closed_at is not None:
         raise Absent
     return found
@@ -60,7 +60,7 @@ async def create(visit: Visit) -> Response:
 
     if error is None:
         try:
-            provider_id = await portal.store.write(lambda tx: organisations.found(tx, name, developer_id, now))
+            provider_id = await visit.write(lambda tx: organisations.found(tx, name, developer_id, now))
         except TooManyOrganisations:
             error = f"You own {MAX_OWNED} organisations already."
         except providers.NameTaken:
@@ -84,7 +84,7 @@ async def show(visit: Visit) -> Response:
             "api_keys": await providers.keys_of(tx, provider.id),
         }
 
-    shown = await visit.portal.store.read(look)
+    shown = await visit.read(look)
     return visit.page("organisation/overview.html", provider=provider, products=visit.portal.products, **shown)
 
 

@@ -24,7 +24,7 @@ async def rename(visit: Visit) -> Response:
     error = organisation_name_error(name)
     if error is None:
         try:
-            done = await visit.portal.store.write(lambda tx: closing.rename(tx, provider, name, actor, now))
+            done = await visit.write(lambda tx: closing.rename(tx, provider, name, actor, now))
         except NameTaken:
             error = "This name is taken."
     if error is not None:
@@ -51,14 +51,13 @@ async def close(visit: Visit) -> Response:
 
     if not errors:
         try:
-            done = await visit.portal.store.write(work)
+            done = await visit.write(work)
         except InUse as error:
             errors[""] = (
                 f"A key was used {ago(error.at, now)}, so somebody still depends on it. Cancel the subscription "
                 "first, or wait until its keys were not used for a day."
             )
         else:
-            visit.portal.mail.wake()
             return visit.redirect("/", "organisation_closed" if done else "nothing_changed")
     return await _page(visit, errors)
 

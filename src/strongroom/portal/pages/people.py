@@ -31,7 +31,7 @@ async def invite(visit: Visit) -> Response:
     email, role = canonical_email(visit.form.text("email")), _role(visit)
     if email is None:
         return await _page(visit, {"email": WRONG_EMAIL})
-    members = await portal.store.read(lambda tx: organisations.members_of(tx, provider.id))
+    members = await visit.read(lambda tx: organisations.members_of(tx, provider.id))
     if email in {canonical_email(member.email) for member in members}:
         return await _page(visit, {"email": "This colleague belongs to the organisation already."})
     await visit.count(limits.MAIL_FROM, visit.network)
@@ -52,7 +52,7 @@ async def invite(visit: Visit) -> Response:
 async def withdraw(visit: Visit) -> Response:
     provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
     row = _id(visit, "invitation")
-    done = await visit.portal.store.write(lambda tx: invitations.withdraw(tx, provider_id, row, actor, now))
+    done = await visit.write(lambda tx: invitations.withdraw(tx, provider_id, row, actor, now))
     return visit.redirect(_path(visit), "invitation_withdrawn" if done else "nothing_changed")
 
 
@@ -67,10 +67,9 @@ async def set_role(visit: Visit) -> Response:
         return done
 
     try:
-        done = await visit.portal.store.write(work)
+        done = await visit.write(work)
     except LastOwner:
         return visit.redirect(_path(visit), "last_owner")
-    visit.portal.mail.wake()
     return visit.redirect(_path(visit), "role_changed" if done else "nothing_changed")
 
 
@@ -90,8 +89,7 @@ async def hand_over(visit: Visit) -> Response:
             await _tell(visit, tx, actor, name, "You handed over, and are now a member of")
         return done
 
-    done = await visit.portal.store.write(work)
-    visit.portal.mail.wake()
+    done = await visit.write(work)
     return visit.redirect(_path(visit), "handed_over" if done else "nothing_changed")
 
 
@@ -113,7 +111,7 @@ async def leave(visit: Visit) -> Response:
 
 async def show_invitation(visit: Visit) -> Response:
     link = visit.path("link")
-    found = await visit.portal.store.read(lambda tx: invitations.find(tx, link, visit.now))
+    found = await visit.read(lambda tx: invitations.find(tx, link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="invitation")
     session = visit.signed_in
@@ -133,12 +131,9 @@ async def accept(visit: Visit) -> Response:
         found = await invitations.find(tx, link, now)
         if found is None or canonical_email(who.email) != found.email:
             return None, False
-        done = await invitations.consume(tx, link, now) and await organisations.join(
-            tx, found.provider_id, who.developer_id, found.role, now
-        )
-        return found, done
+        return found, await invitations.accept(tx, found, who.developer_id, now)
 
-    found, done = await visit.portal.store.write(work)
+    found, done = await visit.write(work)
     if found is None:
         return await show_invitation(visit)
     return visit.redirect(f"/organisations/{to_text(found.provider_id)}", "joined" if done else "nothing_changed")
@@ -147,7 +142,7 @@ async def accept(visit: Visit) -> Response:
 async def _called(visit: Visit, developer_id: bytes) -> str:
     """What the colleague is called; `Absent` for anybody else."""
     provider_id = visit.organisation.provider_id
-    members = await visit.portal.store.read(lambda tx: organisations.members_of(tx, provider_id))
+    members = await visit.read(lambda tx: organisations.members_of(tx, provider_id))
     for member in members:
         if member.developer_id == developer_id:
             return called(member.name, member.email)
@@ -165,10 +160,9 @@ async def _remove(visit: Visit, developer_id: bytes) -> Response:
         return done
 
     try:
-        done = await visit.portal.store.write(work)
+        done = await visit.write(work)
     except LastOwner:
         return visit.redirect(_path(visit), "last_owner")
-    visit.portal.mail.wake()
     if done and developer_id == actor:
         return visit.redirect("/", "left")
     return visit.redirect(_path(visit), "member_removed" if done else "nothing_changed")
@@ -197,7 +191,7 @@ async def _page(visit: Visit, errors: dict[str, str]) -> Response:
             "invitations": await invitations.list_of(tx, provider.id, visit.now),
         }
 
-    shown = await visit.portal.store.read(look)
+    shown = await visit.read(look)
     return visit.page("organisation/people.html", errors=errors, provider=provider, **shown)
 
 

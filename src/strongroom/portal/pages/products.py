@@ -16,7 +16,7 @@ async def show(visit: Visit) -> Response:
     if product is None:
         raise Absent
     developer_id = visit.who.developer_id
-    own = await visit.portal.store.read(lambda tx: organisations.own(tx, developer_id))
+    own = await visit.read(lambda tx: organisations.own(tx, developer_id))
     return visit.page("products/detail.html", product=product, own=own)
 
 

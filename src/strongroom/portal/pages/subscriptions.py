@@ -24,7 +24,7 @@ def path_of(visit: Visit, subscription_id: bytes) -> str:
 async def detail_of(visit: Visit) -> Detail:
     """The subscription of the path, if it is the organisation's."""
     provider_id, subscription_id = visit.organisation.provider_id, from_text(visit.path("subscription"))
-    return await visit.portal.store.read(lambda tx: subscribing.read(tx, provider_id, subscription_id, visit.now))
+    return await visit.read(lambda tx: subscribing.read(tx, provider_id, subscription_id, visit.now))
 
 
 def _product(visit: Visit) -> Product:
@@ -62,13 +62,11 @@ async def subscribe(visit: Visit) -> Response:
 
     if not errors:
         try:
-            subscription_id, row = await portal.store.write(work)
+            subscription_id, row = await visit.write(work)
         except subscribing.TooManySubscriptions:
             errors["name"] = f"An organisation has at most {subscribing.MAX_IN_FORCE} subscriptions."
     if errors:
         return visit.page("subscription/new.html", product=product, provider=provider, errors=errors)
-    if product.approval:
-        portal.mail.wake()
     return visit.redirect(f"{path_of(visit, subscription_id)}/keys/{to_text(row)}")
 
 
@@ -87,7 +85,7 @@ async def activate(visit: Visit) -> Response:
         # The page of the new keys can be come back to for five minutes.
         return True, shown is not None and await shown_once.waits(tx, shown, visit.who.id, record.id, now)
 
-    done, still_shown = await visit.portal.store.write(work)
+    done, still_shown = await visit.write(work)
     if shown is not None and still_shown:
         path = f"{path}/keys/{to_text(shown)}"
     return visit.redirect(path, "subscription_activated" if done else "nothing_changed")
@@ -100,9 +98,7 @@ async def rename(visit: Visit) -> Response:
     wrong = name_error(name)
     if wrong is not None:
         return await subscription_page(visit, detail, {"name": wrong})
-    done = await visit.portal.store.write(
-        lambda tx: subscribing.rename(tx, provider_id, detail.subscription.id, name, who, now)
-    )
+    done = await visit.write(lambda tx: subscribing.rename(tx, provider_id, detail.subscription.id, name, who, now))
     return visit.redirect(path_of(visit, detail.subscription.id), "renamed" if done else "nothing_changed")
 
 
@@ -122,7 +118,7 @@ async def set_expiry(visit: Visit) -> Response:
         else:
             wrong = f"Choose a day after today, and no later than {day(latest)}."
         return await subscription_page(visit, detail, {"ends": wrong})
-    done = await visit.portal.store.write(lambda tx: subscribing.set_expiry(tx, provider_id, record.id, at, who, now))
+    done = await visit.write(lambda tx: subscribing.set_expiry(tx, provider_id, record.id, at, who, now))
     return visit.redirect(path_of(visit, record.id), "expiry_changed" if done else "nothing_changed")
 
 
@@ -134,7 +130,7 @@ async def show_cancel(visit: Visit) -> Response:
 async def cancel(visit: Visit) -> Response:
     provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
     record = (await detail_of(visit)).subscription
-    done = await visit.portal.store.write(lambda tx: subscribing.cancel(tx, provider_id, record.id, who, now))
+    done = await visit.write(lambda tx: subscribing.cancel(tx, provider_id, record.id, who, now))
     return visit.redirect(path_of(visit, record.id), "subscription_cancelled" if done else "nothing_changed")
 
 
@@ -148,7 +144,7 @@ async def subscription_page(visit: Visit, detail: Detail, errors: dict[str, str]
         used = await quotas.read(tx, record.provider_id, record.id, product, visit.now)
         return used, await decisions.reason_of(tx, record)
 
-    used, reason = await portal.store.read_many(look)
+    used, reason = await visit.read_many(look)
     return visit.page(
         "subscription/detail.html",
         errors=errors,

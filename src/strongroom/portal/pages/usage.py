@@ -43,7 +43,7 @@ async def show(visit: Visit) -> Response:
             await quotas.read(tx, record.provider_id, record.id, product, now),
         )
 
-    every, used = await portal.store.read_many(look)
+    every, used = await visit.read_many(look)
     spans = usage.together(span for span in every if not key or span.slot == key)
     refused: Counter[str] = Counter()
     for span in spans:

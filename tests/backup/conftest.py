@@ -28,7 +28,7 @@ from strongroom.runtime.secret import ServerSecret
 from strongroom.runtime.settings import Settings, load
 from strongroom.storage import Row, Transaction
 
-AREAS = ("access", "keystore", "vault", "portal")
+AREAS = ("access", "keystore", "vault")
 BASE_URL = "http://127.0.0.1:8000"
 
 _numbers = itertools.count(1)
@@ -301,9 +301,9 @@ DEVELOPER = (
     "INSERT INTO memberships (provider_id, developer_id, role, created_at) VALUES (:provider, :id, 'owner', 1)",
     "INSERT INTO recovery_codes (developer_id, code_hash) VALUES (:id, :hash)",
     "INSERT INTO sign_ups VALUES (:hash, 'new@example.org', 'New', 'hash', 9)",
-    "INSERT INTO links VALUES (:hash, 'reset', :id, 'dev@example.org', 9)",
-    "INSERT INTO sessions VALUES (:hash, :id, :id, 'full', 'agent', 1, 1, 9)",
-    "INSERT INTO challenges VALUES (:hash, 'sign_in', :id, 9)",
+    "INSERT INTO developer_links VALUES (:hash, 'reset', :id, 'dev@example.org', 9)",
+    "INSERT INTO developer_sessions VALUES (:hash, :id, :id, 'full', 'agent', 1, 1, 9)",
+    "INSERT INTO passkey_challenges VALUES (:hash, 'sign_in', :id, 9)",
     "INSERT INTO mails VALUES (:id, :hash, 1, 0, 9)",
     "INSERT INTO invitations VALUES (:hash, :provider, :id, 'new@example.org', 'member', :id, 1, 9)",
     "INSERT INTO shown_once VALUES (:id, :id, :provider, :hash, 9)",

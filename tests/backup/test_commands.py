@@ -26,7 +26,6 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         "ACCESS_DATABASE",
         "KEYSTORE_DATABASE",
         "VAULT_DATABASE",
-        "PORTAL_DATABASE",
         "AREAS",
     ):
         monkeypatch.delenv(f"STRONGROOM_{name}", raising=False)
@@ -60,7 +59,7 @@ async def test_backup_beside_a_running_service_then_verify_and_restore(
     verified = await run("verify", archive, "--data", source.folder, "--json")
     assert json.loads(verified.stdout) == {
         "created_at": record["created_at"],
-        "areas": "portal, vault, keystore, access",
+        "areas": "vault, keystore, access",
         "rows": record["rows"],
         "authentic": True,
         "sound": True,
@@ -199,7 +198,7 @@ async def test_what_is_wrong_is_one_line_and_exit_code_1(
     assert "cut off" in torn.stderr
     nothing = await run("verify", "--data", target.folder)
     assert (nothing.exit_code, nothing.stdout) == (1, "")
-    assert "there is no portal database" in nothing.stderr
+    assert "there is no vault database" in nothing.stderr
 
 
 async def test_an_archive_whose_secret_is_not_here_is_said_to_be_unchecked(

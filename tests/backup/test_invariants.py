@@ -118,18 +118,21 @@ BREACHES: dict[str, dict[str, list[str]]] = {
             "INSERT INTO audit_events VALUES (x'00', zeroblob(16), 1, NULL, 'x', NULL, '')",
             "INSERT INTO audit_events VALUES (zeroblob(16), x'00', 1, NULL, 'x', NULL, '')",
         ],
-    },
-    "portal": EPOCH
-    | {
         "every developer has the look-up of their address": ["DELETE FROM developer_emails", *EMAILS],
         "every look-up of an address leads to the developer who has it": EMAILS,
-        "every session belongs to a developer": changed("sessions", "developer_id"),
+        "every session of the portal belongs to a developer": changed("developer_sessions", "developer_id"),
         "every passkey and every recovery code belongs to a developer": [
             "INSERT INTO passkeys VALUES (x'00', x'00', zeroblob(16), 'x', x'00', 0, 1, NULL)",
             *changed("recovery_codes", "developer_id"),
         ],
-        "every link in mail belongs to a developer": changed("links", "developer_id"),
-        "every membership belongs to a developer": changed("memberships", "developer_id"),
+        "every link in mail belongs to a developer": changed("developer_links", "developer_id"),
+        "every membership belongs to a developer and to a provider that is not closed": [
+            *changed("memberships", "developer_id", "provider_id"),
+            "UPDATE providers SET closed_at = 1",
+        ],
+        "every notification about a subscription is of one that is there": [
+            "INSERT INTO notifications_sent VALUES (zeroblob(16), 'end_1', 1, 1)"
+        ],
         "every organisation with members has an owner": ["UPDATE memberships SET role = 'member'"],
         "every invitation was sent by an owner of its organisation": [
             *changed("invitations", "provider_id", "invited_by"),
@@ -140,16 +143,16 @@ BREACHES: dict[str, dict[str, list[str]]] = {
             "UPDATE developers SET totp_key = x'00'",
         ],
         "sessions and invitations end after they begin": [
-            "UPDATE sessions SET expires_at = created_at",
-            "UPDATE sessions SET seen_at = created_at - 1",
+            "UPDATE developer_sessions SET expires_at = created_at",
+            "UPDATE developer_sessions SET seen_at = created_at - 1",
             "UPDATE invitations SET expires_at = created_at",
         ],
         "hashes have 32 bytes, identifiers 16, and nothing that was sealed is empty": [
-            *short("sessions", "token_hash", "id"),
-            *short("links", "link_hash"),
+            *short("developer_sessions", "token_hash", "id"),
+            *short("developer_links", "link_hash"),
             *short("sign_ups", "link_hash"),
             *short("invitations", "link_hash", "id"),
-            *short("challenges", "challenge_hash"),
+            *short("passkey_challenges", "challenge_hash"),
             *short("recovery_codes", "code_hash"),
             *short("developers", "id"),
             "UPDATE developers SET password_hash = ''",
@@ -275,7 +278,10 @@ BREACHES: dict[str, dict[str, list[str]]] = {
     },
 }
 
-CLOSED = "UPDATE providers SET closed_at = 1; UPDATE provider_api_keys SET revoked_at = 1;"
+CLOSED = (
+    "UPDATE providers SET closed_at = 1; UPDATE provider_api_keys SET revoked_at = 1;"
+    "DELETE FROM memberships; DELETE FROM invitations;"
+)
 OTHER = "SET provider_id = zeroblob(16)"
 OTHER_PROVIDER = (
     "INSERT INTO providers VALUES (zeroblob(16), 'other', 'any', 1, NULL);"
@@ -304,8 +310,10 @@ SOUND = {
         + span(slot="secondary", width=3_600_000, starts_at=0, calls=2, counts="2, 0, 0, 0, 0")
         + span(slot="secondary", width=86_400_000, starts_at=0, calls=3, counts="3, 0, 0, 0, 0"),
         "INSERT INTO audit_events VALUES (zeroblob(16), zeroblob(16), 1, NULL, 'x', NULL, '')",
+        "INSERT INTO passkeys SELECT x'00', id, id, 'x', x'00', 0, 1, NULL FROM developers",
+        "INSERT INTO notifications_sent SELECT id, 'end_1', 1, 1 FROM subscriptions",
+        "INSERT INTO notifications_sent VALUES (zeroblob(32), 'end_1', 1, 1)",
     ],
-    "portal": ["INSERT INTO passkeys SELECT x'00', id, id, 'x', x'00', 0, 1, NULL FROM developers"],
     "keystore": ["UPDATE admission_tokens SET used_by = 'ended:' || used_by WHERE used_by LIKE 'key:%'"],
 }
 MISSING_PROVIDER = "not true of 1: every provider that rows belong to is in access"
@@ -314,7 +322,6 @@ USERS = f"UPDATE users {OTHER}; UPDATE usernames {OTHER}; UPDATE sessions {OTHER
 WITHOUT_TOKENS = "DELETE FROM admission_tokens; DELETE FROM external_admission_tokens;"
 # Where every area for itself is sound.
 ACROSS = [
-    ({"portal": f"DELETE FROM invitations; UPDATE memberships {OTHER}"}, f"portal: {MISSING_PROVIDER}"),
     ({"keystore": USERS, "vault": "DELETE FROM keystore_users;" + WITHOUT_TOKENS}, f"keystore: {MISSING_PROVIDER}"),
     ({"keystore": f"UPDATE admission_tokens {OTHER}"}, f"keystore: {MISSING_PROVIDER}"),
     (
@@ -331,10 +338,6 @@ ACROSS = [
     ({"vault": f"{WITHOUT_TOKENS} UPDATE keystore_users SET keystore_user_id = zeroblob(16)"}, MISSING_USER),
     # There is such a user, of another provider.
     ({"access": OTHER_PROVIDER, "keystore": USERS}, MISSING_USER),
-    (
-        {"portal": "INSERT INTO told VALUES (zeroblob(16), 'end_1', 1, 1)"},
-        "portal: not true of 1: every subscription that reminders are of is in access",
-    ),
 ]
 
 

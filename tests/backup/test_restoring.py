@@ -32,9 +32,17 @@ from strongroom.testing.service import Service
 
 pytestmark = pytest.mark.anyio
 
-EMPTIED = ("challenges", "invitations", "links", "mails", "sessions", "shown_once", "sign_ups")
+EMPTIED = (
+    "developer_links",
+    "developer_sessions",
+    "invitations",
+    "mails",
+    "passkey_challenges",
+    "shown_once",
+    "sign_ups",
+)
 OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
-GONE = [f"portal.{name}" for name in EMPTIED]
+GONE = [f"access.{name}" for name in EMPTIED]
 TABLES_CHANGED = {
     "keystore.sessions",
     "keystore.admission_tokens",
@@ -43,7 +51,7 @@ TABLES_CHANGED = {
     "vault.external_admission_tokens",
     "vault.users",
     *GONE,
-    *(f"{area}.store_meta" for area in ("access", "keystore", "vault", "portal")),
+    *(f"{area}.store_meta" for area in ("access", "keystore", "vault")),
 }
 
 
@@ -103,10 +111,17 @@ async def test_what_was_stored_is_there_and_nothing_else_has_changed(
 # A new table has to be thought about here: can anything in it be good for one use?
 KEPT = {
     "access": {
+        "attempts",
         "audit_events",
+        "developer_emails",
+        "developers",
+        "memberships",
+        "notifications_sent",
+        "passkeys",
         "provider_api_keys",
         "provider_names",
         "providers",
+        "recovery_codes",
         "subscription_keys",
         "subscriptions",
         "usage_refusals",
@@ -122,16 +137,6 @@ KEPT = {
         "users",
     },
     "vault": {"classification_nodes", "images", "keystore_users", "public_key_fingerprints"},
-    "portal": {
-        "attempts",
-        "audit_events",
-        "developer_emails",
-        "developers",
-        "memberships",
-        "passkeys",
-        "recovery_codes",
-        "told",
-    },
 }
 
 
@@ -329,7 +334,7 @@ async def test_a_secret_that_is_being_replaced_still_matches(populated: Any, dep
             await deployment("sqlite", secret=secret).restore(archive)
 
 
-@pytest.mark.parametrize("area", ["access", "keystore", "vault", "portal"])
+@pytest.mark.parametrize("area", ["access", "keystore", "vault"])
 async def test_a_restore_goes_into_empty_databases_only(
     engine: str, populated: Any, deployment: Callable[..., Any], area: str
 ) -> None:
@@ -502,11 +507,11 @@ async def test_a_database_that_has_gone_since_is_not_taken_for_restored(
 
     with pytest.raises(Interrupted):
         await restoring.restore(target.settings, target.secret, populated.archive, crash)
-    assert steps[-1] == "portal"  # which is open now, and the others are loaded
+    assert steps[-1] == "vault"  # which is open now, and the others are loaded
     elsewhere = deployment(populated.deployment.engine)
     name = "keystore_database"
     target.given[name] = elsewhere.given.get(name, f"sqlite:{elsewhere.folder / 'keystore.sqlite'}")
-    with pytest.raises(RestoreRefused, match="portal database is not empty"):
+    with pytest.raises(RestoreRefused, match="vault database is not empty"):
         await target.restore(populated.archive)
 
 
@@ -578,18 +583,20 @@ async def test_an_archive_of_an_older_schema_is_brought_up_to_date(
         with closing(connect(source.folder / f"{area}.sqlite", checkpoints=True)) as database:
             bring_up_to_date(database, areas.known(area)[:1])
     made = (
-        "INSERT INTO providers VALUES (zeroblob(16), 'old', 'any', 7)",
+        "INSERT INTO providers VALUES (zeroblob(16), 'old', 'any', 7, NULL)",
         "INSERT INTO provider_names VALUES ('old', zeroblob(16))",
     )
-    subscription = "INSERT INTO subscriptions VALUES (zeroblob(16), zeroblob(16), 'old', 'active', 7, 8, NULL)"
-    await source.execute("access", *made, subscription)
+    await source.execute("access", *made)
+    await source.execute("vault", "DELETE FROM store_meta")  # which its second migration makes
     await source.back_up(tmp_path / "older")
     target.take_secret_of(source)
     await target.restore(tmp_path / "older")
     assert await verify_databases(target.settings, lambda *_: None) == []
     opened = await areas.snapshots(target.settings)
     try:
-        assert await opened["access"].all("SELECT name, approved_at FROM subscriptions") == [("old", 7)]
+        assert await opened["access"].all("SELECT name FROM providers") == [("old",)]
+        assert await opened["access"].all("SELECT count(*) FROM developers") == [(0,)]
+        assert await opened["vault"].all("SELECT count(*) FROM store_meta") == [(1,)]
     finally:
         await areas.close(opened)
 

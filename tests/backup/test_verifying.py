@@ -23,7 +23,8 @@ pytestmark = pytest.mark.anyio
 
 WITHOUT_PROVIDERS = """
 DELETE FROM providers; DELETE FROM provider_names; DELETE FROM provider_api_keys; DELETE FROM subscriptions;
-DELETE FROM subscription_keys; DELETE FROM usage_spans; DELETE FROM usage_refusals;
+DELETE FROM subscription_keys; DELETE FROM usage_spans; DELETE FROM usage_refusals; DELETE FROM memberships;
+DELETE FROM invitations;
 """
 WITHOUT_CONSTRAINT = """
 CREATE TABLE unguarded (user_id BLOB, id BLOB, serialized_key_encryption_key TEXT, created_at INTEGER);
@@ -133,7 +134,7 @@ async def test_a_long_answer_comes_in_batches(populated: Any) -> None:
 async def test_a_database_that_is_not_there_is_told_and_not_made(engine: str, deployment: Callable[..., Any]) -> None:
     nothing = deployment(engine)
     nothing.folder.mkdir()
-    with pytest.raises(NotThere, match="there is no portal database"):
+    with pytest.raises(NotThere, match="there is no vault database"):
         await findings(nothing)
     assert list(nothing.folder.iterdir()) == []
 
@@ -148,7 +149,7 @@ async def test_a_newer_database_is_refused_and_an_older_one_told(populated: Any)
     with pytest.raises(SchemaError, match="newer version"):
         await findings(populated.deployment)
     populated.deployment.change("vault", "DELETE FROM schema_migrations WHERE number = 999")
-    populated.deployment.change("portal", "DELETE FROM schema_migrations WHERE number = 2")
+    populated.deployment.change("access", "DELETE FROM schema_migrations WHERE number = 1")
     with pytest.raises(SchemaError, match="has gaps"):
         await findings(populated.deployment)
 
@@ -156,10 +157,10 @@ async def test_a_newer_database_is_refused_and_an_older_one_told(populated: Any)
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
-        ("DROP TABLE audit_events", ["portal: tables of portal, or columns of them, are missing: audit_events"]),
+        ("DROP TABLE audit_events", ["access: tables of access, or columns of them, are missing: audit_events"]),
         (
             "ALTER TABLE passkeys DROP COLUMN used_at",
-            ["portal: tables of portal, or columns of them, are missing: passkeys"],
+            ["access: tables of access, or columns of them, are missing: passkeys"],
         ),
         # SQLite's own message would quote it.
         (
@@ -168,8 +169,8 @@ async def test_a_newer_database_is_refused_and_an_older_one_told(populated: Any)
                 "UPDATE sign_ups SET password_hash = CAST(x'68ff' AS TEXT)"
             ),
             [
-                "portal: developers cannot be read: a text is not UTF-8",
-                "portal: sign_ups cannot be read: a text is not UTF-8",
+                "access: developers cannot be read: a text is not UTF-8",
+                "access: sign_ups cannot be read: a text is not UTF-8",
             ],
         ),
     ],
@@ -178,7 +179,7 @@ async def test_a_newer_database_is_refused_and_an_older_one_told(populated: Any)
 async def test_what_no_backup_could_hold_is_found_and_none_is_made(
     populated: Any, statement: str, expected: list[str], tmp_path: Path
 ) -> None:
-    populated.deployment.change("portal", statement)
+    populated.deployment.change("access", statement)
     assert await findings(populated.deployment) == expected
     with pytest.raises((SchemaError, Unavailable)):
         await populated.deployment.back_up(tmp_path / "unsound")
@@ -202,7 +203,7 @@ async def test_a_schema_that_was_changed_is_named_and_the_rows_are_asked_all_the
 async def test_an_archive_is_verified_with_and_without_its_secret(populated: Any) -> None:
     verified = await verify_archive(populated.archive, populated.deployment.secret, unheard)
     assert (verified.authentic, verified.findings) == (True, [])
-    assert [area.name for area in verified.manifest.areas] == ["portal", "vault", "keystore", "access"]
+    assert [area.name for area in verified.manifest.areas] == ["vault", "keystore", "access"]
     for secret in (None, ServerSecret(b"o" * 32)):
         verified = await verify_archive(populated.archive, secret, unheard)
         assert (verified.authentic, verified.findings) == (False, [])
@@ -217,14 +218,14 @@ async def test_an_archive_is_verified_with_and_without_its_secret(populated: Any
     ("area", "statement", "finding"),
     [
         ("access", "DELETE FROM provider_names", "access: not true of 1: every provider has the look-up of its name"),
-        ("portal", "DELETE FROM developer_emails", "portal: not true of 1: every developer has the look-up of their a"),
+        ("access", "DELETE FROM developer_emails", "access: not true of 1: every developer has the look-up of their a"),
         ("keystore", "DELETE FROM usernames", "keystore: not true of 2: every user has the look-up of its username"),
         ("vault", "DELETE FROM images", "vault: not true of "),
         ("access", WITHOUT_PROVIDERS, "keystore: not true of 1: every provider that rows belong to is in access"),
         (
-            "portal",
-            "INSERT INTO told VALUES (zeroblob(16), 'end_1', 1, 1)",
-            "portal: not true of 1: every subscription that reminders",
+            "access",
+            "INSERT INTO notifications_sent VALUES (zeroblob(16), 'end_1', 1, 1)",
+            "access: not true of 1: every notification about a subscription is of one that is there",
         ),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from strongroom.cli.running import shared_out
-from strongroom.runtime.settings import AREAS, Settings
+from strongroom.runtime.settings import DATABASES, Settings
 
 # PostgreSQL's `max_connections` is 100, of which three are kept for its administrators.
 TAKEN_BY_DEFAULT = 97
@@ -16,8 +16,7 @@ def test_connections_are_shared_out_among_workers(workers: int, each: int) -> No
 
 @pytest.mark.parametrize("workers", range(2, 9))
 def test_eight_workers_leave_connections_for_others(workers: int) -> None:
-    databases = len(AREAS) + 1
-    assert workers * databases * shared_out(Settings(), workers).database_connections <= TAKEN_BY_DEFAULT * 2 / 3
+    assert workers * len(DATABASES) * shared_out(Settings(), workers).database_connections <= TAKEN_BY_DEFAULT * 2 / 3
 
 
 def test_cores_are_shared_out_and_everyone_has_one(monkeypatch: pytest.MonkeyPatch) -> None:

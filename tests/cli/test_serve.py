@@ -16,7 +16,7 @@ import pytest
 
 from strongroom.cli.output import ExitCode
 from strongroom.cli.serve import curl, exports
-from strongroom.runtime.settings import AREAS, meanings
+from strongroom.runtime.settings import DATABASES, meanings
 from strongroom.testing import Service
 
 KEYS = ("subscription_key", "secondary_subscription_key", "inactive_subscription_key", "provider_api_key")
@@ -103,7 +103,7 @@ def test_the_curl_line_works_when_pasted(serve: Callable[..., Any], tmp_path: Pa
         (("--workers", "2"), {}, "SQLite has one writer"),
         ((), {"STRONGROOM_SECRET": "5ecre7"}, "64 hexadecimal digits"),
         (("--vault-database", "postgresql://me:5ecre7@127.0.0.1/x"), {}, "STRONGROOM_VAULT_DATABASE"),
-        (("--portal-database", "postgresql://me:5ecre7@127.0.0.1/x"), {}, "STRONGROOM_PORTAL_DATABASE"),
+        (("--access-database", "postgresql://me:5ecre7@127.0.0.1/x"), {}, "STRONGROOM_ACCESS_DATABASE"),
         (("--access-database", "postgresql://127.0.0.1/x?password=5ecre7"), {}, "STRONGROOM_ACCESS_DATABASE"),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_wrong_setting_is_one_line(
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_database_that_is_not_there_is_told_last(workers: str, sandbox: tuple[str, ...], tmp_path: Path) -> None:
     url = f"postgresql:///strongroom?host={tmp_path}"
-    databases = {f"STRONGROOM_{area.upper()}_DATABASE": url for area in (*AREAS, "access")}
+    databases = {f"STRONGROOM_{area.upper()}_DATABASE": url for area in DATABASES}
     arguments = ["--data", str(tmp_path / "data"), "--port", "0", "--workers", workers, *sandbox]
     done = subprocess.run(
         [sys.executable, "-m", "strongroom.cli", "serve", *arguments],

@@ -200,7 +200,7 @@ def of(dumped: Rows, text: str) -> list[Row]:
 
 
 def _stores(site: "Site") -> dict[str, Store]:
-    stores = {"portal": site.portal.store, "access": site.portal.access}
+    stores = {"access": site.portal.store}
     if site.application.keystore is not None:
         stores["keystore"] = site.application.keystore.store
     return stores

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.portal.furnished import KEY, OPERATOR, differences, rows
+from tests.portal.furnished import OPERATOR, differences, rows
 
 from strongroom.cli.root import root
 from strongroom.runtime.ids import from_text
 from strongroom.services import audit
 from strongroom.services.audit import Action
-from strongroom.storage import Transaction, Unavailable
+from strongroom.storage import Transaction
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site
@@ -46,7 +46,7 @@ async def apply_for(browser: "Browser", organisation: str, name: str) -> tuple[s
 
 
 async def notes(site: "Site", subscription: str) -> list[tuple[Any, ...]]:
-    found = await site.portal.access.read(
+    found = await site.portal.store.read(
         lambda tx: tx.all(
             "SELECT action, actor_id, detail FROM audit_events WHERE object_id = :row ORDER BY id",
             row=from_text(subscription),
@@ -198,15 +198,13 @@ async def test_what_cannot_be_decided_changes_nothing_and_writes_to_nobody(site:
     assert differences(before, await rows(site)) == set()
 
 
-async def test_without_a_portal_nobody_is_written_to(site: "Site", run: Run) -> None:
-    browser = await site.sign_up()
-    _, subscription = await apply_for(browser, "Acme", "shop")
-    elsewhere = f"sqlite:{site.outbox.parent / 'nowhere.sqlite'}"
-    waiting = await run("admin", "subscription", "waiting", "--json", STRONGROOM_PORTAL_DATABASE=elsewhere)
+async def test_where_nobody_owns_the_provider_nobody_is_written_to(site: "Site", run: Run) -> None:
+    assert (await run("admin", "provider", "create", "Acme")).exit_code == 0
+    made = await run("admin", "subscription", "create", "Acme", "--needs-approval", "--json")
+    subscription = json.loads(made.stdout)["id"]
+    waiting = await run("admin", "subscription", "waiting", "--json")
     assert json.loads(waiting.stdout)[0]["owners"] == []
-    done = await run(
-        "admin", "subscription", "approve", "Acme", subscription, "--json", STRONGROOM_PORTAL_DATABASE=elsewhere
-    )
+    done = await run("admin", "subscription", "approve", "Acme", subscription, "--json")
     assert json.loads(done.stdout) == {"id": subscription, "state": "submitted", "owners_told": 0}
 
 
@@ -222,19 +220,6 @@ async def test_a_reason_is_found_however_much_happened_since(site: "Site", run: 
         for _ in range(120):
             await audit.record(tx, provider_id, Action.subscription_suspended, now, object_id=b"x" * 16, detail="No.")
 
-    await site.portal.access.write(much)
+    await site.portal.store.write(much)
     page = f"/organisations/{provider}/subscriptions/{subscription}"
     assert "The reason: A key was found in public." in (await browser.get(page)).text
-
-
-async def test_keys_are_shown_where_operators_cannot_be_told(
-    site: "Site", monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def fail(*_: Any, **__: Any) -> None:
-        raise Unavailable from OSError("the disk is full")
-
-    browser = await site.sign_up()
-    monkeypatch.setattr(site.portal.mail, "put", fail)
-    await apply_for(browser, "Acme", "shop")
-    assert len(set(KEY.findall(browser.text))) == 2
-    assert "operator not told" in caplog.text

@@ -57,7 +57,7 @@ class Recorder:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    made = open_store(f"sqlite:{tmp_path / 'portal.sqlite'}", "portal", files("strongroom.portal") / "migrations")
+    made = open_store(f"sqlite:{tmp_path / 'access.sqlite'}", "access", files("strongroom.access") / "migrations")
     yield made
     await made.close()
 
@@ -82,7 +82,7 @@ def server(inbox: Inbox) -> Iterator[int]:
 
 
 def on_disk(folder: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in folder.glob("portal.sqlite*"))
+    return b"".join(file.read_bytes() for file in folder.glob("access.sqlite*"))
 
 
 async def put(queue: MailQueue, store: Store, clock: MovableClock) -> None:

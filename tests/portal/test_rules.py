@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
-PASSING = ("sessions", "links", "sign_ups", "challenges", "attempts")
+PASSING = ("developer_sessions", "developer_links", "sign_ups", "passkey_challenges", "attempts")
 SECRET = ServerSecret(b"s" * 32)
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    made = open_store(f"sqlite:{tmp_path / 'portal.sqlite'}", "portal", files("strongroom.portal") / "migrations")
+    made = open_store(f"sqlite:{tmp_path / 'access.sqlite'}", "access", files("strongroom.access") / "migrations")
     yield made
     await made.close()
 

@@ -103,7 +103,7 @@ async def state(site: "Site", acme: Organisation, name: str) -> str:
     provider_id, row = from_text(acme.ids["organisation"]), from_text(acme.ids[name])
     assert provider_id is not None
     assert row is not None
-    found = await site.portal.access.read(lambda tx: subscriptions.read(tx, provider_id, row))
+    found = await site.portal.store.read(lambda tx: subscriptions.read(tx, provider_id, row))
     assert found is not None
     return found.state_at(site.clock.now())
 
@@ -128,7 +128,7 @@ async def test_what_the_operator_decides_comes_about_and_the_owners_are_told(sit
     await acme.owner.post(f"{acme.base}/subscriptions/{acme.ids['rejected']}/activate")
     assert await state(site, acme, "rejected") == "cancelled"
     with pytest.raises(Refused):
-        await site.portal.access.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
+        await site.portal.store.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
 
 
 async def test_nothing_is_decided_twice_or_too_late(site: "Site") -> None:
@@ -154,7 +154,7 @@ async def test_owners_alone_are_reminded(site: "Site") -> None:
     assert provider_id is not None
     assert row is not None
     ends = site.clock.now() + DAY // 2
-    await site.portal.access.write(lambda tx: subscription_states.set_expiry(tx, provider_id, row, ends))
+    await site.portal.store.write(lambda tx: subscription_states.set_expiry(tx, provider_id, row, ends))
     assert await reminders.send(site.portal) == 1
     assert (len(await site.mails(OWNER)), len(await site.mails(MEMBER))) == (told[0] + 1, told[1])
 

@@ -114,7 +114,8 @@ async def make_world(site: "Site") -> World:
     nobody, half = site.browser(), await site.sign_up("half@example.com")
 
     async def halve(tx: Transaction) -> None:
-        await tx.run("UPDATE sessions SET stage = 'password' WHERE created_at = (SELECT max(created_at) FROM sessions)")
+        newest = "SELECT max(created_at) FROM developer_sessions"
+        await tx.run(f"UPDATE developer_sessions SET stage = 'password' WHERE created_at = ({newest})")
 
     await site.portal.store.write(halve)
     chief = await operator(site)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 _numbers = itertools.count(1)
 
-AREAS_WITH_DATABASE = ("access", "keystore", "vault", "portal")
+AREAS_WITH_DATABASE = ("access", "keystore", "vault")
 BASE_URL = "http://127.0.0.1:8000"
 
 
@@ -84,7 +84,7 @@ def test_the_setting_bounds_the_connections_of_every_database(tmp_path: Path) ->
     given: dict[str, str | None] = {f"{area}_database": "postgresql:///none" for area in AREAS_WITH_DATABASE}
     settings = load({}, given | {"data": str(tmp_path), "database_connections": "3"})
     stores = Application(settings)._stores
-    assert [store._connections for store in stores if isinstance(store, PostgresStore)] == [3] * 4
+    assert [store._connections for store in stores if isinstance(store, PostgresStore)] == [3] * 3
 
 
 async def test_a_user_of_one_is_a_user_of_the_other(services: Services, person: dict[str, str]) -> None:

@@ -21,7 +21,7 @@ from strongroom.storage.structure import Structure, differences
 
 pytestmark = pytest.mark.anyio
 
-AREAS = ("access", "keystore", "vault", "portal")
+AREAS = ("access", "keystore", "vault")
 Changed: TypeAlias = Callable[[str], Awaitable[dict[str, Structure]]]
 
 ANEW = "ALTER TABLE {0} RENAME TO before; CREATE TABLE {0} ({1}) {2}"
@@ -41,7 +41,7 @@ SAME_ON_BOTH = [
     (
         "access",
         "ALTER TABLE providers RENAME COLUMN closed_at TO ended_at",
-        [COLUMNS.format("providers"), INDEX.format("providers", "providers_by_closing")],
+        [COLUMNS.format("providers")],
     ),
     (
         "vault",
@@ -68,8 +68,8 @@ SAME_ON_BOTH = [
     ),
     (
         "access",
-        "DROP INDEX providers_by_closing; CREATE INDEX providers_by_closing ON providers (abs(closed_at))",
-        [INDEX.format("providers", "providers_by_closing")],
+        "DROP INDEX sign_ups_by_end; CREATE INDEX sign_ups_by_end ON sign_ups (abs(expires_at))",
+        [INDEX.format("sign_ups", "sign_ups_by_end")],
     ),
     # No difference: other names, other ways to write it, and what was put beside.
     (
@@ -83,23 +83,23 @@ SAME_ON_BOTH = [
 ]
 ON_SQLITE = [
     (
-        "portal",
+        "access",
         ANEW.format("memberships", MEMBERS.format(ROLES) + MEMBERS_KEY, ""),
         [COLUMNS.format("memberships"), OF_DEVELOPER],
     ),
-    ("portal", ANEW.format("memberships", MEMBERS.format(ROLES), "STRICT"), [KEY.format("memberships"), OF_DEVELOPER]),
+    ("access", ANEW.format("memberships", MEMBERS.format(ROLES), "STRICT"), [KEY.format("memberships"), OF_DEVELOPER]),
     (
-        "portal",
+        "access",
         ANEW.format("memberships", MEMBERS.format("TEXT NOT NULL") + MEMBERS_KEY, "STRICT"),
         [CHECK.format("memberships"), OF_DEVELOPER],
     ),
     (
-        "portal",
+        "access",
         ANEW.format("memberships", MEMBERS.format("TEXT CHECK (role IN ('owner', 'member'))") + MEMBERS_KEY, "STRICT"),
         [COLUMNS.format("memberships"), OF_DEVELOPER],
     ),
     (
-        "portal",
+        "access",
         ANEW.format("developer_emails", "email TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, developer_id BLOB", "STRICT"),
         [COLUMNS.format("developer_emails"), KEY.format("developer_emails")],
     ),
@@ -124,9 +124,9 @@ ON_POSTGRES = [
         "ALTER TABLE keypairs DROP CONSTRAINT keypairs_user_id_digest_key, ADD UNIQUE (user_id, digest) DEFERRABLE",
         [KEY.format("keypairs")],
     ),
-    ("portal", "ALTER TABLE memberships DROP CONSTRAINT memberships_role_check", [CHECK.format("memberships")]),
+    ("access", "ALTER TABLE memberships DROP CONSTRAINT memberships_role_check", [CHECK.format("memberships")]),
     (
-        "portal",
+        "access",
         (
             "ALTER TABLE memberships DROP CONSTRAINT memberships_role_check,"
             " ADD CHECK (role IN ('owner', 'member', 'guest'))"

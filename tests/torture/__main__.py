@@ -30,7 +30,7 @@ from strongroom.runtime.settings import Settings, load
 WRITERS = 4
 LEAST_SECONDS, MOST_SECONDS = 0.1, 0.7
 RESULT = ROOT / "bench" / "results" / "torture.json"
-AREAS = ("access", "keystore", "vault", "portal")
+AREAS = ("access", "keystore", "vault")
 
 
 @dataclass

@@ -25,7 +25,7 @@ from strongroom.backup import areas
 from strongroom.backup.verifying import verify_databases
 from strongroom.runtime.settings import Settings, load
 
-AREAS = ("access", "keystore", "vault", "portal")
+AREAS = ("access", "keystore", "vault")
 WRITERS = 4
 RESULT = ROOT / "bench" / "results" / "failover.json"
 LEAST_WRITES = 300

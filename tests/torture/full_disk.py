@@ -28,7 +28,7 @@ WRITES = 20
 MOST_WRITES = 5_000
 RECOVERY_SECONDS = 20.0
 POSTGRES_SECONDS = 45.0
-AREAS = ("access", "keystore", "vault", "portal")
+AREAS = ("access", "keystore", "vault")
 
 
 def call(server: Server, method: str, path: str, **headers: str) -> tuple[int, str | None]:

@@ -79,7 +79,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 async def on_postgres(tmp_path: Path, postgres: PostgresServer) -> AsyncIterator[Running]:
-    urls = {f"{area}_database": postgres.url() for area in ("access", "keystore", "vault", "portal")}
+    urls = {f"{area}_database": postgres.url() for area in ("access", "keystore", "vault")}
     async for running in run({"data": str(tmp_path / "data")} | urls):
         yield running
 

@@ -17,7 +17,6 @@ REVOKE_ALL = """
 UPDATE provider_api_keys SET revoked_at = :now
 WHERE provider_id = :provider_id AND (revoked_at IS NULL OR revoked_at > :now)
 """
-CLOSED_SINCE = "SELECT id, name FROM providers WHERE closed_at > :since ORDER BY closed_at"
 
 QUIET = DAY
 """How long no key may have been used before."""
@@ -48,8 +47,3 @@ async def close(tx: Transaction, provider_id: bytes, now: int) -> bool:
     await tx.execute(CANCEL_ALL, provider_id=provider_id, now=now)
     await tx.execute(REVOKE_ALL, provider_id=provider_id, now=now)
     return True
-
-
-async def closed_since(tx: Transaction, since: int) -> list[tuple[bytes, str]]:
-    """Providers that were closed after a time: their ids and names."""
-    return [(row[0], row[1]) for row in await tx.all(CLOSED_SINCE, since=since)]

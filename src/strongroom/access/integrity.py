@@ -1,13 +1,6 @@
-"""What must be true of the rows of providers, keys and usage, what can be made again, and what a restore ends.
+"""What must be true of the rows of providers, keys and usage."""
 
-The tables of the portal, which are about the same providers, stand below them.
-"""
-
-from collections.abc import Callable
-from functools import partial
-
-from strongroom.storage import Row
-from strongroom.storage.integrity import Integrity, Recomputed, Reference
+from strongroom.storage.integrity import Integrity
 
 INVARIANTS = {
     "every provider has the look-up of its name": """
@@ -65,87 +58,6 @@ SELECT (SELECT count(*) FROM subscription_keys WHERE length(key_hash) <> 32)
      + (SELECT count(*) FROM audit_events WHERE length(subject_id) <> 16 OR length(id) <> 16)""",
 }
 
-PORTAL_INVARIANTS = {
-    "every developer has the look-up of their address": """
-SELECT count(*) FROM (SELECT id, email FROM developers
-EXCEPT SELECT developer_id, email FROM developer_emails) AS missing""",
-    "every look-up of an address leads to the developer who has it": """
-SELECT count(*) FROM (SELECT developer_id, email FROM developer_emails
-EXCEPT SELECT id, email FROM developers) AS missing""",
-    "every session belongs to a developer": """
-SELECT count(*) FROM (SELECT developer_id FROM sessions EXCEPT SELECT id FROM developers) AS missing""",
-    "every passkey and every recovery code belongs to a developer": """
-SELECT (SELECT count(*) FROM (SELECT developer_id FROM passkeys EXCEPT SELECT id FROM developers) AS missing)
-     + (SELECT count(*) FROM (SELECT developer_id FROM recovery_codes EXCEPT SELECT id FROM developers) AS missing)""",
-    "every link in mail belongs to a developer": """
-SELECT count(*) FROM (SELECT developer_id FROM links EXCEPT SELECT id FROM developers) AS missing""",
-    "every membership belongs to a developer": """
-SELECT count(*) FROM (SELECT developer_id FROM memberships EXCEPT SELECT id FROM developers) AS missing""",
-    "every organisation with members has an owner": """
-SELECT count(*) FROM (SELECT provider_id FROM memberships GROUP BY provider_id
-HAVING sum(CASE role WHEN 'owner' THEN 1 ELSE 0 END) = 0) AS unowned""",
-    "every invitation was sent by an owner of its organisation": """
-SELECT count(*) FROM (SELECT provider_id, invited_by FROM invitations
-EXCEPT SELECT provider_id, developer_id FROM memberships WHERE role = 'owner') AS missing""",
-    "an authenticator has a key exactly if it has a beginning": """
-SELECT count(*) FROM developers WHERE (totp_key IS NULL) <> (totp_since IS NULL)""",
-    "sessions and invitations end after they begin": """
-SELECT (SELECT count(*) FROM sessions WHERE expires_at <= created_at OR seen_at < created_at)
-     + (SELECT count(*) FROM invitations WHERE expires_at <= created_at)""",
-    "hashes have 32 bytes, identifiers 16, and nothing that was sealed is empty": """
-SELECT (SELECT count(*) FROM sessions WHERE length(token_hash) <> 32 OR length(id) <> 16)
-     + (SELECT count(*) FROM links WHERE length(link_hash) <> 32)
-     + (SELECT count(*) FROM sign_ups WHERE length(link_hash) <> 32)
-     + (SELECT count(*) FROM invitations WHERE length(link_hash) <> 32 OR length(id) <> 16)
-     + (SELECT count(*) FROM challenges WHERE length(challenge_hash) <> 32)
-     + (SELECT count(*) FROM recovery_codes WHERE length(code_hash) <> 32)
-     + (SELECT count(*) FROM developers WHERE length(id) <> 16 OR password_hash = '')
-     + (SELECT count(*) FROM mails WHERE length(sealed_message) = 0)
-     + (SELECT count(*) FROM shown_once WHERE length(sealed_values) = 0)""",
-}
-
 PROVIDERS = "SELECT id FROM providers ORDER BY id"
-SUBSCRIPTIONS = "SELECT id FROM subscriptions ORDER BY id"
 
-INTEGRITY = Integrity(invariants=INVARIANTS, sets={"providers": PROVIDERS, "subscriptions": SUBSCRIPTIONS})
-
-
-def portal(canonical_email: Callable[[str], str | None]) -> Integrity:
-    """Of the portal's tables. The portal itself says in which form addresses are compared."""
-    agrees = partial(_is_canonical, canonical_email)
-    return Integrity(
-        invariants=PORTAL_INVARIANTS,
-        recomputed=lambda _: {
-            "developers are looked up by the canonical form of their addresses": Recomputed(
-                "SELECT email FROM developers", agrees
-            )
-        },
-        # The portal mails links, and a code or a sign-in half done is good for one use like they are. Mail that was
-        # waiting has been sent since, or leads nowhere now. Recovery codes stay, also those used since: without them a
-        # developer who lost the second factor could not come in any more.
-        endings=(
-            "DELETE FROM sessions",
-            "DELETE FROM sign_ups",
-            "DELETE FROM links",
-            "DELETE FROM challenges",
-            "DELETE FROM mails",
-            "DELETE FROM invitations",
-            "DELETE FROM shown_once",
-        ),
-        references={
-            "every provider that rows belong to is in access": Reference(
-                "providers",
-                "SELECT provider_id FROM memberships UNION SELECT provider_id FROM invitations ORDER BY provider_id",
-            ),
-            # Beside subscriptions, keys stand there by their hash.
-            "every subscription that reminders are of is in access": Reference(
-                "subscriptions",
-                "SELECT DISTINCT subject_id FROM told WHERE length(subject_id) = 16 ORDER BY subject_id",
-            ),
-        },
-    )
-
-
-def _is_canonical(canonical_email: Callable[[str], str | None], rows: list[Row]) -> bool:
-    ((email,),) = rows
-    return bool(canonical_email(email) == email)
+INTEGRITY = Integrity(invariants=INVARIANTS, sets={"providers": PROVIDERS})

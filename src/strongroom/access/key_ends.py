@@ -34,8 +34,8 @@ SELECT key_hash, provider_id, NULL, name, 'provider', hint, created_at FROM prov
 WHERE revoked_at IS NULL AND reminded_at IS NULL AND created_at <= :made_before ORDER BY created_at LIMIT :limit
 """
 REMINDED = (
-    "UPDATE subscription_keys SET reminded_at = :now WHERE key_hash = :key_hash",
-    "UPDATE provider_api_keys SET reminded_at = :now WHERE key_hash = :key_hash",
+    "UPDATE subscription_keys SET reminded_at = :now WHERE key_hash = :key_hash AND reminded_at IS NULL",
+    "UPDATE provider_api_keys SET reminded_at = :now WHERE key_hash = :key_hash AND reminded_at IS NULL",
 )
 _LAST = b"\xff" * 32
 
@@ -73,13 +73,12 @@ async def ending(tx: Transaction, after: int, until: int, limit: int, after_hash
 
 
 async def old(tx: Transaction, made_before: int, limit: int) -> list[DueKey]:
-    """Keys without an end that were made before a time, and that nobody was reminded of yet."""
+    """Keys without an end that were made before a time, and that were not reminded of yet."""
     rows = await tx.all(OLD, made_before=made_before, limit=limit)
     rows += await tx.all(OLD_PROVIDER_KEYS, made_before=made_before, limit=limit)
     return [DueKey(*row) for row in rows]
 
 
-async def reminded(tx: Transaction, key_hash: bytes, now: int) -> None:
-    """`old` tells of this key no more."""
-    for statement in REMINDED:
-        await tx.execute(statement, key_hash=key_hash, now=now)
+async def reminded(tx: Transaction, key_hash: bytes, now: int) -> bool:
+    """`old` lists this key no more; false where it was reminded of before."""
+    return any([await tx.run(statement, key_hash=key_hash, now=now) for statement in REMINDED])

@@ -1,6 +1,5 @@
 """Providers, the external parties, and the API keys that let them issue admission tokens."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from strongroom.runtime import tokens
@@ -74,11 +73,9 @@ class ProviderKeyRecord:
     last_used_at: int | None
 
 
-async def create(
-    tx: Transaction, name: str, now: int, login_policy: str = "any", provider_id: bytes | None = None
-) -> bytes:
-    """A new provider: the id given as `provider_id`, or a new one. `NameTaken`."""
-    provider_id = provider_id or new_row_id(now)
+async def create(tx: Transaction, name: str, now: int, login_policy: str = "any") -> bytes:
+    """A new provider's id. `NameTaken`."""
+    provider_id = new_row_id(now)
     if not await tx.run(TAKE_NAME, name=name, provider_id=provider_id):
         raise NameTaken
     await tx.execute(INSERT_PROVIDER, id=provider_id, name=name, login_policy=login_policy, now=now)
@@ -107,12 +104,6 @@ async def find(tx: Transaction, name: str) -> bytes | None:
 async def read(tx: Transaction, provider_id: bytes) -> ProviderRecord | None:
     row = await tx.one(READ, id=provider_id)
     return None if row is None else ProviderRecord(*row)
-
-
-async def in_force(tx: Transaction, provider_ids: Iterable[bytes]) -> dict[bytes, ProviderRecord]:
-    """Those of these providers that are there and were not closed."""
-    found = {row: await read(tx, row) for row in provider_ids}
-    return {row: record for row, record in found.items() if record is not None and record.closed_at is None}
 
 
 async def list_all(tx: Transaction) -> list[ProviderRecord]:

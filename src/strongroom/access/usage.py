@@ -90,7 +90,7 @@ class Span:
 
     starts_at: int
     slot: str
-    """`primary` or `secondary`, also for a key in its grace; empty for the time before keys were counted apart."""
+    """`primary` or `secondary`, also for a key in its grace; empty for both `together`."""
     calls: int
     microseconds: int
     """All of them together."""

@@ -153,10 +153,10 @@ class Application:
         for store in self._stores:
             await store.check()
 
-    def _open(self, area: str) -> Store:
-        folder = files(f"strongroom.{area}") / "migrations"
-        database, connections = self.settings.database(area), self.settings.database_connections
-        store = open_store(database, area, folder, connections=connections)
+    def _open(self, name: str) -> Store:
+        folder = files(f"strongroom.{name}") / "migrations"
+        database, connections = self.settings.database(name), self.settings.database_connections
+        store = open_store(database, name, folder, connections=connections)
         self._stores.append(store)
         return store
 
@@ -188,8 +188,7 @@ class Application:
     def _make_portal(self) -> Portal:
         return portal_assembly.make(
             self.settings,
-            open_store=lambda: self._open("portal"),
-            access=self.access,
+            store=self.access,
             clock=self.clock,
             secret=self.secret,
             directories=self._directories(),

@@ -11,14 +11,14 @@ from strongroom.storage.migrate import SchemaError
 from strongroom.storage.open import open_destination, open_snapshot, structure_made, tables_made
 
 # Whoever refers comes before what is referred to: a vault user was admitted by a token that the key store had taken
-# before, and both, like the developers of the portal, belong to a provider that was there before them. So of two
-# snapshots the later one holds everything that the earlier one speaks of.
-ORDER = ("portal", "vault", "keystore", "access")
+# before, and both belong to a provider that was there before them. So of two snapshots the later one holds everything
+# that the earlier one speaks of. `access` holds the tables of the portal as well.
+ORDER = ("vault", "keystore", "access")
 
 
 def names(settings: Settings) -> list[str]:
     """The areas with a database here, those who refer first."""
-    return [area for area in ORDER if area == "access" or area in settings.areas]
+    return [area for area in ORDER if area in settings.databases]
 
 
 def known(area: str) -> list[migrate.Migration]:

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from strongroom.access import integrity as access
 from strongroom.keystore import integrity as keystore
-from strongroom.portal.accounts.emails import canonical_email
+from strongroom.portal import integrity as portal
 from strongroom.runtime.secret import ServerSecret
 from strongroom.storage import Row
 from strongroom.storage.copying import Destination, Snapshot
@@ -13,9 +13,8 @@ from strongroom.storage.integrity import RAISE_RESTORE_EPOCH, RESTORE_EPOCH, Int
 from strongroom.vault import integrity as vault
 
 OF_AREA: Mapping[str, Integrity] = {
-    "access": access.INTEGRITY,
+    "access": access.INTEGRITY | portal.INTEGRITY,
     "keystore": keystore.INTEGRITY,
-    "portal": access.portal(canonical_email),
     "vault": vault.INTEGRITY,
 }
 

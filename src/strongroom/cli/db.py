@@ -45,43 +45,40 @@ def migrate(data: str | None, as_json: bool) -> None:
     before = asyncio.run(_read(settings))
     asyncio.run(_migrate(settings))
     after = asyncio.run(_read(settings))
-    run = sum(len(after[area].applied) - len(before[area].applied) for area in after)
+    run = sum(len(after[name].applied) - len(before[name].applied) for name in after)
     _show(after, as_json)
     note(f"{run} migrations were run." if run else "Nothing was to be done.")
 
 
 async def _read(settings: Settings) -> dict[str, Status]:
-    return {
-        area: await read_status(settings.database(area), area, _migrations(area))
-        for area in ("access", *settings.areas)
-    }
+    return {name: await read_status(settings.database(name), name, _migrations(name)) for name in settings.databases}
 
 
 async def _migrate(settings: Settings) -> None:
-    for area in ("access", *settings.areas):
-        database = settings.database(area)
+    for name in settings.databases:
+        database = settings.database(name)
         # Opening would make the file: a mistyped folder should not be filled.
         if is_postgres(database) or sqlite_path(database).is_file():
-            store = open_store(database, area, _migrations(area), guest=True)
+            store = open_store(database, name, _migrations(name), guest=True)
             try:
                 await store.open()
             finally:
                 await store.close()
 
 
-def _migrations(area: str) -> Traversable:
-    return files(f"strongroom.{area}") / "migrations"
+def _migrations(name: str) -> Traversable:
+    return files(f"strongroom.{name}") / "migrations"
 
 
 def _show(found: dict[str, Status], as_json: bool) -> None:
     if as_json:
-        print_json({area: asdict(state) for area, state in found.items()})
+        print_json({name: asdict(state) for name, state in found.items()})
         return
     print_table(
-        ("area", "engine", "applied", "pending"),
+        ("database", "engine", "applied", "pending"),
         (
-            (area, state.engine, str(state.applied[-1] if state.applied else 0), _numbers(state.pending))
-            for area, state in found.items()
+            (name, state.engine, str(state.applied[-1] if state.applied else 0), _numbers(state.pending))
+            for name, state in found.items()
         ),
     )
 

@@ -55,7 +55,7 @@ def run(settings: Settings, sandbox: bool, announce: Announce, workers: int = 1)
 def shared_out(settings: Settings, workers: int) -> Settings:
     """The settings of each of several workers: a share of the cores, and of the connections a database gets used to.
 
-    Eight workers with four databases stay below the hundred connections that PostgreSQL takes by default.
+    Eight workers with three databases stay far below the hundred connections that PostgreSQL takes by default.
     """
     return replace(
         settings,

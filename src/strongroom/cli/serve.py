@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import click
 
 from strongroom.cli.output import SettingRefused, json_option, print_json, style
-from strongroom.runtime.settings import Meaning, Settings, environment_name, is_postgres, load, meanings
+from strongroom.runtime.settings import Meaning, environment_name, is_postgres, load, meanings
 
 _METAVARS = {"path": "PATH", "number": "N", "duration": "DURATION", "switch": "on|off", "list": "LIST", "text": "TEXT"}
 _ONE_PROCESS = (
@@ -93,7 +93,7 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
                 f"give it as {environment_name(name)}"
             )
     settings = load(os.environ, given)
-    if workers > 1 and not all(is_postgres(settings.database(area)) for area in _areas(settings)):
+    if workers > 1 and not all(is_postgres(settings.database(name)) for name in settings.databases):
         raise SettingRefused(_ONE_PROCESS)
 
     from strongroom.cli.running import run
@@ -105,11 +105,6 @@ def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> No
             _greet(base_url, keys, str(settings.data), portal="portal" in settings.areas)
 
     run(settings, sandbox, announce, workers)
-
-
-def _areas(settings: Settings) -> tuple[str, ...]:
-    """Every area with a database in this process."""
-    return ("access", *settings.areas)
 
 
 def _greet(base_url: str, keys: dict[str, str], data: str, *, portal: bool) -> None:

@@ -19,9 +19,7 @@ PREFIX = "/portal"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portal:
     store: Store
-    """Developers, their sessions and memberships: the portal's own."""
-    access: Store
-    """Providers, subscriptions and keys."""
+    """The `access` database: providers, subscriptions and keys, and the developers who look after them."""
     clock: Clock
     secret: ServerSecret
     settings: Settings

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -28,8 +27,7 @@ _logger = logging.getLogger(LOGGER)
 def make(
     settings: Settings,
     *,
-    open_store: Callable[[], Store],
-    access: Store,
+    store: Store,
     clock: Clock,
     secret: ServerSecret,
     directories: dict[str, UserDirectory],
@@ -44,13 +42,11 @@ def make(
     )
 
     offered = products.Products(settings.products)
-    store = open_store()
     mailer = make_mailer(settings, clock)
     if mailer is None:
         _logger.warning("the portal can send no mail: smtp_url is not set")
     return Portal(
         store=store,
-        access=access,
         clock=clock,
         secret=secret,
         settings=settings,

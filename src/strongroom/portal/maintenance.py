@@ -1,6 +1,6 @@
 """What the portal does from time to time without being asked."""
 
-from strongroom.portal import limits, told
+from strongroom.portal import limits, notifications_sent
 from strongroom.portal.accounts import challenges, links, sessions, sign_ups
 from strongroom.portal.area import Portal
 from strongroom.portal.membership import invitations
@@ -23,7 +23,7 @@ async def prune(portal: Portal) -> int:
             + await challenges.prune(tx, now, BATCH)
             + await invitations.prune(tx, now, BATCH)
             + await shown_once.prune(tx, now, BATCH)
-            + await told.prune(tx, now, BATCH)
+            + await notifications_sent.prune(tx, now, BATCH)
         )
 
     total = 0

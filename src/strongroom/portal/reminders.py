@@ -4,15 +4,14 @@ from strongroom.access import key_ends, subscription_states, usage
 from strongroom.access.key_ends import DueKey
 from strongroom.access.subscriptions import SubscriptionRecord
 from strongroom.access.usage import HeavyUse
-from strongroom.portal import told
+from strongroom.portal import notifications_sent
 from strongroom.portal.area import Portal
-from strongroom.portal.membership import closing, founding
 from strongroom.portal.messaging import messages
 from strongroom.portal.messaging.mail import Message
+from strongroom.portal.notifications_sent import OLD_KEY, Notification
 from strongroom.portal.rendering import counted, moment
 from strongroom.portal.subscriptions import quotas
 from strongroom.portal.subscriptions.products import Product
-from strongroom.portal.told import News
 from strongroom.runtime.clock import DAY, SECOND, duration
 from strongroom.runtime.ids import to_text
 
@@ -25,29 +24,26 @@ async def send(portal: Portal) -> int:
     """Put down what is due, each thing once; how many it was about."""
     now = portal.clock.now()
     news = await _subscriptions(portal, now) + await _keys(portal, now) + await _quotas(portal, now)
-    sent = await _tell(portal, news) + await _old_keys(portal, now)
-    # Its people are told as well, so it stands here and not where expired rows are forgotten.
-    sent += await closing.finish(portal)
-    await founding.tidy(portal)
+    sent = await _send(portal, news) + await _old_keys(portal, now)
     if sent:
         portal.mail.wake()
     return sent
 
 
-async def _tell(portal: Portal, news: list[News]) -> int:
-    def several(to: str, provider_id: bytes, some: list[News]) -> Message:
+async def _send(portal: Portal, news: list[Notification]) -> int:
+    def several(to: str, provider_id: bytes, some: list[Notification]) -> Message:
         url = portal.url(f"/organisations/{to_text(provider_id)}")
-        about_ends = any(one.what in _ENDS for one in some)
+        about_ends = any(one.kind in _ENDS for one in some)
         return messages.several(to, [one.line for one in some], url, about_ends=about_ends)
 
-    return await told.owners(portal, news, several)
+    return await notifications_sent.send(portal, news, several)
 
 
-async def _subscriptions(portal: Portal, now: int) -> list[News]:
-    news: list[News] = []
+async def _subscriptions(portal: Portal, now: int) -> list[Notification]:
+    news: list[Notification] = []
     after, after_id = now, b"\xff" * 16
     while True:
-        due = await portal.access.read(
+        due = await portal.store.read(
             lambda tx, at=after, row=after_id: subscription_states.ending(tx, at, now + max(DAYS) * DAY, BATCH, row)  # type: ignore[misc]  # bound early
         )
         for record in due:
@@ -58,9 +54,9 @@ async def _subscriptions(portal: Portal, now: int) -> list[News]:
             return news
 
 
-def _subscription(portal: Portal, record: SubscriptionRecord, ends_at: int, now: int) -> News:
+def _subscription(portal: Portal, record: SubscriptionRecord, ends_at: int, now: int) -> Notification:
     url = _url(portal, record.provider_id, record.id)
-    return News(
+    return Notification(
         record.provider_id,
         record.id,
         _occasion(ends_at, now),
@@ -70,11 +66,11 @@ def _subscription(portal: Portal, record: SubscriptionRecord, ends_at: int, now:
     )
 
 
-async def _keys(portal: Portal, now: int) -> list[News]:
-    news: list[News] = []
+async def _keys(portal: Portal, now: int) -> list[Notification]:
+    news: list[Notification] = []
     after, after_hash = now, b"\xff" * 32
     while True:
-        due = await portal.access.read(
+        due = await portal.store.read(
             lambda tx, at=after, row=after_hash: key_ends.ending(tx, at, now + max(DAYS) * DAY, BATCH, row)  # type: ignore[misc]  # bound early
         )
         for key in due:
@@ -84,9 +80,9 @@ async def _keys(portal: Portal, now: int) -> list[News]:
             return news
 
 
-def _key(portal: Portal, key: DueKey, now: int) -> News:
+def _key(portal: Portal, key: DueKey, now: int) -> Notification:
     url = _url(portal, key.provider_id, key.subscription_id)
-    return News(
+    return Notification(
         key.provider_id,
         key.key_hash,
         _occasion(key.at, now),
@@ -101,44 +97,41 @@ async def _old_keys(portal: Portal, now: int) -> int:
     if not age:
         return 0
     sent = 0
-    while due := await portal.access.read(lambda tx: key_ends.old(tx, now - age, BATCH)):
-        sent += await _tell(portal, [_old_key(portal, key, now) for key in due])
-        # Afterwards: a crash in between is made good at the next look, where nobody is told again.
-        for key in due:
-            await portal.access.write(lambda tx, row=key.key_hash: key_ends.reminded(tx, row, now))  # type: ignore[misc]  # bound early
+    while due := await portal.store.read(lambda tx: key_ends.old(tx, now - age, BATCH)):
+        sent += await _send(portal, [_old_key(portal, key, now) for key in due])
     return sent
 
 
-def _old_key(portal: Portal, key: DueKey, now: int) -> News:
+def _old_key(portal: Portal, key: DueKey, now: int) -> Notification:
     age, url = duration(now - key.at), _url(portal, key.provider_id, key.subscription_id)
-    return News(
+    return Notification(
         key.provider_id,
         key.key_hash,
-        "old",
+        OLD_KEY,
         key.at,
         f"The {_called(key)} was made {age} ago: time to replace it.",
         lambda to: messages.key_is_old(to, _called(key), age, url),
     )
 
 
-async def _quotas(portal: Portal, now: int) -> list[News]:
-    news: list[News] = []
+async def _quotas(portal: Portal, now: int) -> list[Notification]:
+    news: list[Notification] = []
     for product in portal.products.all:
         if product.quota is not None:
             news += await _quota(portal, product, product.quota, quotas.month(now))
     return news
 
 
-async def _quota(portal: Portal, product: Product, quota: int, since: int) -> list[News]:
+async def _quota(portal: Portal, product: Product, quota: int, since: int) -> list[Notification]:
     least = -(-quota * min(quotas.SHARES) // 100)
-    found = await portal.access.read(lambda tx: usage.at_least(tx, product.id, least, DAY, since))
+    found = await portal.store.read(lambda tx: usage.at_least(tx, product.id, least, DAY, since))
     return [_used(portal, heavy, quota, since) for heavy in found]
 
 
-def _used(portal: Portal, heavy: HeavyUse, quota: int, since: int) -> News:
+def _used(portal: Portal, heavy: HeavyUse, quota: int, since: int) -> Notification:
     share = next(share for share in quotas.SHARES if heavy.calls * 100 >= quota * share)
     url = f"{_url(portal, heavy.provider_id, heavy.subscription_id)}/usage"
-    return News(
+    return Notification(
         heavy.provider_id,
         heavy.subscription_id,
         f"quota_{share}",

@@ -12,6 +12,7 @@ from strongroom.http.client_address import FORWARDED_HEADERS, TrustedProxies
 
 PREFIX = "STRONGROOM_"
 AREAS = ("keystore", "vault", "portal")
+DATABASES = ("access", "keystore", "vault")
 
 _ADDRESS = re.compile(r"[^\s@<>,\"]+@[^\s@<>,\"]+")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -96,7 +97,7 @@ class Settings:
     access_database: str | None = _setting(
         None,
         "text",
-        "Database of providers and subscriptions: `sqlite:<path>` or `postgresql://...`. "
+        "Database of providers, subscriptions and the developers of the portal: `sqlite:<path>` or `postgresql://...`. "
         "Default: `access.sqlite` in the data folder.",
         shown=False,  # a URL may hold a password
     )
@@ -111,13 +112,6 @@ class Settings:
         None,
         "text",
         "Database of the vault: `sqlite:<path>` or `postgresql://...`. Default: `vault.sqlite` in the data folder.",
-        shown=False,  # a URL may hold a password
-    )
-    portal_database: str | None = _setting(
-        None,
-        "text",
-        "Database of the developer portal: `sqlite:<path>` or `postgresql://...`. "
-        "Default: `portal.sqlite` in the data folder.",
         shown=False,  # a URL may hold a password
     )
     database_connections: int = _setting(
@@ -177,15 +171,30 @@ class Settings:
         """The URL that image URLs and refusal types start with."""
         return self.public_url or f"http://{_in_url(self.host)}:{self.port}"
 
-    def database(self, area: str) -> str:
-        """Where an area is kept: what its setting says, or its file in the data folder as `sqlite:<path>`."""
-        setting: str | None = getattr(self, f"{area}_database")
-        return setting or f"sqlite:{self.data / f'{area}.sqlite'}"
+    @property
+    def databases(self) -> tuple[str, ...]:
+        """Those of the areas served here. `access` is everybody's, and holds the tables of the portal as well."""
+        return tuple(name for name in DATABASES if name == "access" or name in self.areas)
+
+    def database(self, name: str) -> str:
+        """Where one of `DATABASES` is: what its setting says, or its file in the data folder as `sqlite:<path>`.
+
+        `SettingsError` where the data folder is of the time when the portal had a database of its own.
+        """
+        if _is_there(self.data / "portal.sqlite"):
+            raise SettingsError(
+                f"the data folder {self.data} holds portal.sqlite, from before the first release, when the portal had "
+                "a database of its own: this version cannot read it. Start with a new data folder, or go on with the "
+                "version that made this one"
+            )
+        setting: str | None = getattr(self, f"{name}_database")
+        return setting or f"sqlite:{self.data / f'{name}.sqlite'}"
 
     @property
     def sqlite_areas(self) -> list[str]:
         """Those of `areas` on SQLite: each is locked in the data folder, by the service and by a restore alike."""
-        return [area for area in self.areas if not is_postgres(self.database(area))]
+        kept_in = {"portal": "access"}
+        return [area for area in self.areas if not is_postgres(self.database(kept_in.get(area, area)))]
 
     @property
     def sender(self) -> str:
@@ -309,6 +318,13 @@ def _check_url(name: str, url: str | None) -> None:
         raise SettingsError(f"{name} has to be without a user name and without a slash at the end")
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise SettingsError(f"{name} has to start with https://")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # of a folder that cannot be looked into: opening it says so
+        return False
 
 
 def is_postgres(database: str) -> bool:

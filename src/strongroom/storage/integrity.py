@@ -65,3 +65,13 @@ class Integrity:
     sets: Mapping[str, str] = field(default_factory=dict)
     """What other areas may name, by its name: queries as in `Reference`."""
     references: Mapping[str, Reference] = field(default_factory=dict)
+
+    def __or__(self, other: "Integrity") -> "Integrity":
+        """Of both, for areas that share a database."""
+        return Integrity(
+            invariants={**self.invariants, **other.invariants},
+            recomputed=lambda secret: {**self.recomputed(secret), **other.recomputed(secret)},
+            endings=(*self.endings, *other.endings),
+            sets={**self.sets, **other.sets},
+            references={**self.references, **other.references},
+        )

@@ -68,5 +68,8 @@ def pending(known: list[Migration], applied: Mapping[int, str]) -> list[Migratio
         if number not in by_number:
             raise SchemaError("the database was made by a newer version of Strongroom: install that version")
         if by_number[number].checksum != checksum:
-            raise SchemaError(f"migration {number} is not the one that made this database")
+            raise SchemaError(
+                f"migration {number} is not the one that made this database: a version from before the first release "
+                "made it, or one of the two was changed since"
+            )
     return [migration for migration in known if migration.number not in applied]

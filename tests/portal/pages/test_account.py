@@ -122,7 +122,7 @@ async def test_deletion_takes_the_password_and_leaves_nothing_to_sign_in_to(site
     await browser.send("/account/delete", password=PASSWORD)
     assert "Your account was deleted" in browser.text
     assert not (await site.sign_in()).is_signed_in
-    assert await site.portal.store.read(lambda tx: tx.all("SELECT id FROM sessions")) == []
+    assert await site.portal.store.read(lambda tx: tx.all("SELECT id FROM developer_sessions")) == []
     assert (await site.sign_up()).is_signed_in
 
 

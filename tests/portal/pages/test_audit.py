@@ -92,7 +92,7 @@ async def lines(world: World) -> dict[bytes, Line]:
         return {row[0]: (row[1], row[2], row[3], row[4], row[5]) for row in found}
 
     portal = world.site.portal
-    return {**await portal.store.read_many(look), **await portal.access.read_many(look)}
+    return {**await portal.store.read_many(look), **await portal.store.read_many(look)}
 
 
 async def developer(world: World, email: str) -> bytes:

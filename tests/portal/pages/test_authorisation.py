@@ -118,7 +118,7 @@ async def test_nobody_ends_the_sessions_of_somebody_else(world: World) -> None:
     [page] = [page for page in ALL if page.path == "/account/sessions/end"]
     for who in (OWNER, MEMBER, OPERATOR, STRANGER):
         await world.call(STRANGER, page, page.path, session=world.callers[who].session)
-        assert ("sessions" in await world.changed()) == (who == STRANGER)
+        assert ("developer_sessions" in await world.changed()) == (who == STRANGER)
 
 
 def test_the_table_says_why_anybody_may_act() -> None:

@@ -37,7 +37,7 @@ async def subscribed(browser: "Browser") -> tuple[str, list[str]]:
 
 async def opens(site: "Site", key: str) -> bool:
     try:
-        await site.portal.access.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
+        await site.portal.store.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
     except Refused:
         return False
     return True
@@ -82,12 +82,12 @@ async def test_a_revoked_provider_keygoes_on_for_its_grace_and_no_longer(site: "
     await browser.get(f"{base}/api-keys")
     await browser.send(f"{base}/api-keys", name="backend")
     [key] = dict.fromkeys(KEY.findall(browser.text))
-    [record] = await site.portal.access.read(lambda tx: providers.keys_of(tx, provider_id))
+    [record] = await site.portal.store.read(lambda tx: providers.keys_of(tx, provider_id))
     await browser.post(f"{base}/api-keys/{to_text(record.id)}/revoke", grace=grace)
 
     async def works() -> bool:
         try:
-            await site.portal.access.read(lambda tx: providers.authenticate(tx, provider_id, key, site.clock.now()))
+            await site.portal.store.read(lambda tx: providers.authenticate(tx, provider_id, key, site.clock.now()))
         except Refused:
             return False
         return True

@@ -121,7 +121,7 @@ async def test_patience_finds_no_code_and_the_owner_hears_of_it(site: "Site") ->
     await site.sign_up()
 
     async def half(tx: Transaction) -> None:
-        await tx.run("UPDATE sessions SET stage = 'password', expires_at = expires_at + 999999999")
+        await tx.run("UPDATE developer_sessions SET stage = 'password', expires_at = expires_at + 999999999")
 
     browser = await site.sign_in()
     await site.portal.store.write(half)

@@ -58,7 +58,7 @@ async def test_what_waits_is_shown_page_by_page(site: "Site", monkeypatch: pytes
         for number in range(5):
             await subscriptions.create(tx, provider_id, f"app {number}", now, approved=False)
 
-    await site.portal.access.write(fill)
+    await site.portal.store.write(fill)
     browser = await site.operator()
     await browser.get("/operator")
     seen = []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from strongroom.access import subscriptions
+from strongroom.portal.web.page import Visit
 from strongroom.runtime.ids import from_text
 from strongroom.wire.refusal import Refused
 
@@ -53,7 +54,7 @@ async def subscribed(browser: Any, base: str) -> tuple[str, str]:
 
 async def opens(site: Any, key: str) -> bool:
     try:
-        await site.portal.access.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
+        await site.portal.store.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
     except Refused:
         return False
     return True
@@ -156,7 +157,7 @@ async def test_keys_regenerated_many_times_at_once_leave_one_in_force(site: Any)
     provider_id, subscription_id = from_text(parts[2]), from_text(parts[4])
     assert provider_id is not None
     assert subscription_id is not None
-    keys = await site.portal.access.read(lambda tx: subscriptions.keys_of(tx, provider_id, subscription_id))
+    keys = await site.portal.store.read(lambda tx: subscriptions.keys_of(tx, provider_id, subscription_id))
     now = site.clock.now()
     assert len([key for key in keys if key.slot == "primary" and (key.expires_at is None or key.expires_at > now)]) == 1
 
@@ -170,3 +171,25 @@ async def test_activation_and_cancellation_at_once_end_cancelled(site: Any) -> N
         path, key = ada.path.partition("/keys/")[0], KEY.findall(ada.text)[0]
         await asyncio.gather(*(ada.post(f"{path}/{act}") for act in ("activate", "cancel", "activate")))
         assert not await opens(site, key)
+
+
+@pytest.mark.parametrize("put_out", ["DELETE FROM memberships", "UPDATE memberships SET role = 'member'"])
+async def test_who_is_put_out_while_the_page_looks_makes_no_key(
+    site: Any, monkeypatch: pytest.MonkeyPatch, put_out: str
+) -> None:
+    ada = await site.sign_up()
+    page = f"{await organisation(ada)}/api-keys"
+    await ada.get(page)
+    write = site.portal.store.write
+
+    async def late(work: Any) -> Any:
+        await write(lambda tx: tx.run(put_out))
+        return await write(work)
+
+    async def count(*_: Any) -> None:
+        """The frame's last look before the act."""
+        monkeypatch.setattr(site.portal.store, "write", late)
+
+    monkeypatch.setattr(Visit, "count", count)
+    assert (await ada.send(page, name="backend")).status_code == 403
+    assert await site.portal.store.read(lambda tx: tx.all("SELECT 1 FROM provider_api_keys")) == []

@@ -31,7 +31,7 @@ def server() -> Iterator[PostgresServer]:
 @pytest.fixture
 async def site(running: "Running", server: PostgresServer) -> "AsyncIterator[Site]":
     database = f"{server.url()}&options=-csearch_path%3Dportal_{token_hex(4)}"
-    async with running(portal_database=database) as made:
+    async with running(access_database=database) as made:
         yield made
 
 
@@ -97,3 +97,29 @@ async def test_a_sign_in_beside_a_new_password_is_not_overlooked(site: "Site", m
     )
     await thief.get("/account")
     assert not thief.is_signed_in
+
+
+async def test_nobody_is_left_in_an_organisation_that_is_closed_at_the_same_time(site: "Site") -> None:
+    ada = await site.sign_up()
+    for number in range(3):
+        email = f"bob-{number}@example.com"
+        bob = await site.sign_up(email)
+        await ada.get("/organisations/new")
+        await ada.send("/organisations/new", name=f"Acme {number}")
+        base = ada.path
+        await ada.get(f"{base}/people")
+        await ada.send(f"{base}/people/invite", email=email, role="member")
+        link = await site.link(email, "/invitations/")
+        await bob.get(link)
+        inviting = await site.sign_in()
+        await inviting.get(f"{base}/people")
+        await ada.get(f"{base}/settings")
+        answers = await asyncio.gather(
+            ada.send(f"{base}/settings/close", confirmation=f"Acme {number}", password=PASSWORD),
+            bob.send(link),
+            inviting.send(f"{base}/people/invite", email="eve@example.com", role="member"),
+        )
+        assert not [answer.status_code for answer in answers if answer.status_code >= 500]
+        assert "The organisation was closed" in ada.text
+        for table in ("memberships", "invitations"):
+            assert await site.portal.store.read(lambda tx, name=table: tx.all(f"SELECT 1 FROM {name}")) == []  # type: ignore[misc]  # bound early

@@ -47,9 +47,9 @@ async def test_no_action_is_taken_for_a_form_that_is_not_ours(whole_site: "Site"
     half = await site.sign_up("half@example.com")
 
     async def halve(tx: Transaction) -> None:
-        newest = await tx.one("SELECT id FROM sessions ORDER BY rowid DESC LIMIT 1")
+        newest = await tx.one("SELECT id FROM developer_sessions ORDER BY rowid DESC LIMIT 1")
         assert newest is not None
-        await tx.run("UPDATE sessions SET stage = 'password' WHERE id = :id", id=newest[0])
+        await tx.run("UPDATE developer_sessions SET stage = 'password' WHERE id = :id", id=newest[0])
 
     await half.get("/account")
     await site.portal.store.write(halve)

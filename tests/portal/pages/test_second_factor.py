@@ -193,7 +193,7 @@ async def test_turning_codes_off_asks_for_the_password(site: "Site") -> None:
 async def test_the_key_stands_nowhere_in_clear(site: "Site") -> None:
     key, codes = await with_totp(site)
     await site.portal.store.check()
-    held = b"".join(file.read_bytes() for file in site.outbox.parent.glob("portal.sqlite*"))
+    held = b"".join(file.read_bytes() for file in site.outbox.parent.glob("access.sqlite*"))
     assert EMAIL.encode() in held
     assert key.encode() not in held
     assert not any(code.replace("-", "").encode() in held for code in codes)

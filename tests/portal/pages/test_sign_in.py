@@ -134,7 +134,7 @@ async def test_the_database_holds_no_token_and_no_password(site: "Site") -> None
     browser = await site.sign_up()
     token = browser.http.cookies["strongroom_session"]
     await site.portal.store.check()
-    held = b"".join(file.read_bytes() for file in site.outbox.parent.glob("portal.sqlite*"))
+    held = b"".join(file.read_bytes() for file in site.outbox.parent.glob("access.sqlite*"))
     assert EMAIL.encode() in held
     assert token.encode() not in held
     assert token[4:].encode() not in held

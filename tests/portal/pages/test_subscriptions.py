@@ -37,7 +37,7 @@ async def subscribe(browser: Any, base: str, product: str = "sandbox", name: str
 async def opens(site: Any, key: str) -> str:
     """`ok`, or the code of the refusal."""
     try:
-        await site.portal.access.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
+        await site.portal.store.read(lambda tx: subscriptions.authenticate(tx, key, site.clock.now()))
     except Refused as refused:
         return refused.refusal.code
     return "ok"
@@ -235,7 +235,7 @@ async def test_provider_api_keys_are_created_shown_once_and_revoked(site: Any) -
 
     async def works(key: str) -> bool:
         try:
-            await site.portal.access.read(lambda tx: providers.authenticate(tx, provider_id, key, site.clock.now()))
+            await site.portal.store.read(lambda tx: providers.authenticate(tx, provider_id, key, site.clock.now()))
         except Refused:
             return False
         return True
@@ -290,6 +290,6 @@ async def test_getting_started_says_what_comes_next(site: Any) -> None:
     assert f"export STRONGROOM_PROVIDER_API_KEY={key}\ncurl " in browser.text
     await browser.get(base)
     assert next_step() == "Make a first call"
-    await site.portal.access.write(lambda tx: tx.run("UPDATE provider_api_keys SET last_used_at = 1"))
+    await site.portal.store.write(lambda tx: tx.run("UPDATE provider_api_keys SET last_used_at = 1"))
     await browser.get(base)
     assert "Getting started" not in browser.text

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from strongroom.access import key_ends, providers, subscription_states, subscriptions, usage
-from strongroom.portal import reminders, told
+from strongroom.portal import notifications_sent, reminders
 from strongroom.portal.subscriptions import quotas
 from strongroom.portal.web import charts
 from strongroom.runtime.clock import DAY, HOUR, MINUTE, wire_time
@@ -41,7 +41,7 @@ async def test_every_range_shows_calls_and_refusals(site: Any) -> None:
         counter.count(who, None, 0.004)
     counter.count(who, "not_found", 0.3)
     counts = counter.take()
-    await site.portal.access.write(lambda tx: usage.store(tx, counts, site.clock.now()))
+    await site.portal.store.write(lambda tx: usage.store(tx, counts, site.clock.now()))
     for over in charts.RANGES:
         await browser.get(f"{path}/usage?range={over.name}")
         assert "1,235" in browser.text
@@ -71,7 +71,7 @@ async def test_each_key_is_shown_by_itself(site: Any) -> None:
     for _ in range(31):
         counter.count(replace(who, slot="secondary"), "not_found", 0.3)
     counts = counter.take()
-    await site.portal.access.write(lambda tx: usage.store(tx, counts, site.clock.now()))
+    await site.portal.store.write(lambda tx: usage.store(tx, counts, site.clock.now()))
     await browser.get(f"{path}/usage")
     assert "<dd>101</dd>" in browser.text
     assert "101 in all, 31 of them refused" in browser.text
@@ -97,7 +97,7 @@ async def test_owners_are_told_once_at_80_and_at_100_percent_of_a_quota(site: An
         counter.count(who, None, 0.001)
         counts = counter.take()
         counts.tallies[who.subscription_id, who.slot].calls = times
-        await site.portal.access.write(lambda tx: usage.store(tx, counts, site.clock.now()))
+        await site.portal.store.write(lambda tx: usage.store(tx, counts, site.clock.now()))
         sent: int = await reminders.send(site.portal)
         subjects[:] = [mail["Subject"] for mail in await site.mails() if "quota" in mail["Subject"]]
         return sent
@@ -152,7 +152,7 @@ def test_a_fast_service_has_bars_too() -> None:
 async def test_owners_are_reminded_once_two_weeks_and_a_day_before_the_end(site: Any) -> None:
     _, _, who = await subscribed(site)
     ends = site.clock.now() + 20 * DAY
-    await site.portal.access.write(
+    await site.portal.store.write(
         lambda tx: subscription_states.set_expiry(tx, who.provider_id, who.subscription_id, ends)
     )
     assert await reminders.send(site.portal) == 0
@@ -164,9 +164,9 @@ async def test_owners_are_reminded_once_two_weeks_and_a_day_before_the_end(site:
     site.clock.move(12.5 * 86_400)
     assert await reminders.send(site.portal) == 1
     assert await reminders.send(site.portal) == 0
-    await site.portal.access.write(lambda tx: subscriptions.cancel(tx, who.provider_id, who.subscription_id, 1))
+    await site.portal.store.write(lambda tx: subscriptions.cancel(tx, who.provider_id, who.subscription_id, 1))
     later = site.clock.now() + DAY
-    await site.portal.access.write(
+    await site.portal.store.write(
         lambda tx: subscription_states.set_expiry(tx, who.provider_id, who.subscription_id, later)
     )
     assert await reminders.send(site.portal) == 0
@@ -177,7 +177,7 @@ async def test_owners_are_reminded_of_a_key_before_its_end(site: Any) -> None:
     ends = site.clock.now() + 20 * DAY
 
     async def set_end(slot: str, at: int | None) -> None:
-        await site.portal.access.write(
+        await site.portal.store.write(
             lambda tx: key_ends.set_expiry(tx, who.provider_id, who.subscription_id, slot, at)
         )
 
@@ -202,12 +202,12 @@ async def test_more_than_one_batch_that_ends_at_one_time_is_told_whole(
     _, _, who = await subscribed(site)
     ends = site.clock.now() + DAY
     for number in range(5):
-        new = await site.portal.access.write(
+        new = await site.portal.store.write(
             lambda tx, name=str(number): subscriptions.create(
                 tx, who.provider_id, name, site.clock.now(), expires_at=ends, keys_expire_at=ends
             )
         )
-        await site.portal.access.write(
+        await site.portal.store.write(
             lambda tx, row=new.id: subscriptions.activate(tx, who.provider_id, row, site.clock.now())
         )
     assert await reminders.send(site.portal) == 5 + 10
@@ -238,8 +238,8 @@ async def test_whoever_moves_ends_about_sends_nobody_a_storm_of_mail(site: Any) 
 async def test_owners_are_reminded_once_of_old_keys_without_an_end(site: Any) -> None:
     browser, path, who = await subscribed(site)
     now = site.clock.now()
-    await site.portal.access.write(lambda tx: providers.create_key(tx, who.provider_id, "backend", now))
-    await site.portal.access.write(
+    await site.portal.store.write(lambda tx: providers.create_key(tx, who.provider_id, "backend", now))
+    await site.portal.store.write(
         lambda tx: key_ends.set_expiry(tx, who.provider_id, who.subscription_id, "primary", now + 300 * DAY)
     )
     site.clock.move(179 * 86_400)
@@ -258,26 +258,30 @@ async def test_owners_are_reminded_once_of_old_keys_without_an_end(site: Any) ->
     assert browser.text.count("time to replace") == 1
 
 
-async def test_a_crash_between_the_two_databases_tells_nobody_twice(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_old_keys_are_noted_together_with_the_mail_about_them(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     await subscribed(site)
     site.clock.move(180 * 86_400)
 
-    async def fail(tx: Any, key_hash: bytes, now: int) -> None:
+    async def fail(*_: Any) -> None:
         raise ConnectionError
 
     with monkeypatch.context() as broken:
-        broken.setattr(key_ends, "reminded", fail)
+        broken.setattr(site.portal.mail, "put", fail)
         with pytest.raises(ConnectionError):
             await reminders.send(site.portal)
-    assert await reminders.send(site.portal) == 0
+    assert [await reminders.send(site.portal) for _ in range(2)] == [2, 0]
     subjects = [mail["Subject"] for mail in await site.mails()]
     assert subjects.count("2 things to know about your Strongroom subscriptions and keys") == 1
 
 
-async def test_what_was_told_is_forgotten_when_it_cannot_be_due_again(site: Any) -> None:
-    await subscribed(site)
-    site.clock.move(180 * 86_400)
-    assert await reminders.send(site.portal) == 2
+async def test_notifications_are_forgotten_when_they_cannot_be_due_again(site: Any) -> None:
+    _, _, who = await subscribed(site)
     now = site.clock.now()
-    assert await site.portal.store.write(lambda tx: told.prune(tx, now + told.KEPT - HOUR, 500)) == 0
-    assert await site.portal.store.write(lambda tx: told.prune(tx, now + told.KEPT + 1, 500)) == 2
+    for slot in subscriptions.SLOTS:
+        await site.portal.store.write(
+            lambda tx, slot=slot: key_ends.set_expiry(tx, who.provider_id, who.subscription_id, slot, now + DAY)
+        )
+    assert await reminders.send(site.portal) == 2
+    for at, forgotten in ((site.clock.now() - HOUR, 0), (site.clock.now() + 1, 2)):
+        kept = at + notifications_sent.KEPT
+        assert await site.portal.store.write(lambda tx, at=kept: notifications_sent.prune(tx, at, 500)) == forgotten

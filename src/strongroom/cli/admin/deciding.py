@@ -9,7 +9,7 @@ import click
 from strongroom.access import subscription_states
 from strongroom.access.subscriptions import SubscriptionRecord
 from strongroom.cli.admin.common import id_argument, name_argument, provider_id, show, time_text
-from strongroom.cli.admin.stores import data_option, has_portal, in_store
+from strongroom.cli.admin.stores import data_option, in_store, read_access
 from strongroom.cli.output import Failed, json_option, note, print_json, print_table
 from strongroom.cli.server_secret import server_secret
 from strongroom.runtime.clock import SystemClock
@@ -49,11 +49,13 @@ def _one_subscription(command: _Command) -> _Command:
 def waiting(data: str | None, as_json: bool) -> None:
     """List what waits for approval, of all providers, oldest first, with who owns each organisation."""
 
-    async def work(store: Store, now: int) -> list[tuple[SubscriptionRecord, str]]:
-        return await store.read(lambda tx: subscription_states.waiting(tx, _MAX_WAITING))
+    from strongroom.portal.membership import organisations
 
-    found = in_store(data, "access", work)
-    owners = _owners(data, {record.provider_id for record, _ in found})
+    async def work(tx: Transaction, now: int) -> tuple[list[tuple[SubscriptionRecord, str]], dict[bytes, list[str]]]:
+        found = await subscription_states.waiting(tx, _MAX_WAITING)
+        return found, await organisations.owners_of(tx, {record.provider_id for record, _ in found})
+
+    found, owners = read_access(data, work)
     records: list[dict[str, Any]] = [
         {
             "id": to_text(record.id),
@@ -61,7 +63,7 @@ def waiting(data: str | None, as_json: bool) -> None:
             "name": record.name,
             "product": record.product,
             "created_at": time_text(record.created_at),
-            "owners": owners.get(record.provider_id, []),
+            "owners": owners[record.provider_id],
         }
         for record, provider in found
     ]
@@ -116,52 +118,34 @@ def resume(provider: str, subscription_id: bytes, reason: str, data: str | None,
 COMMANDS = (waiting, approve, reject, suspend, resume)
 
 
-def _decide(
-    decision: str, data: str | None, provider: str, subscription_id: bytes, reason: str, otherwise: str
-) -> int | None:
-    """How many owners were written to, None where no portal has any; `Failed` with `otherwise`."""
+def _decide(decision: str, data: str | None, provider: str, subscription_id: bytes, reason: str, otherwise: str) -> int:
+    """How many owners get a mail; `Failed` with `otherwise`."""
     from strongroom.portal.area import PREFIX
     from strongroom.portal.messaging.mail import MailQueue
     from strongroom.portal.subscriptions import decisions
 
-    async def decide(store: Store, now: int) -> SubscriptionRecord:
-        async def change(tx: Transaction) -> SubscriptionRecord:
-            owner = await provider_id(tx, provider)
-            record = await decisions.decide(tx, decision, owner, subscription_id, now, reason=reason)
-            if record is None:
-                raise Failed(otherwise)
-            return record
-
-        return await store.write(change)
-
     settings = load(os.environ, {"data": data})
-    secret = server_secret(settings)
-    record = in_store(data, "access", decide)
-    if secret is None or not has_portal(settings):
-        return None
-    url = settings.base_url + PREFIX
+    secret, base_url = server_secret(settings), settings.base_url + PREFIX
 
-    async def tell(store: Store, now: int) -> int:
-        queue = MailQueue(store, SystemClock(), secret, None)  # the running service sends what is put down
-        return await store.write(lambda tx: decisions.tell_owners(tx, queue, decision, record, url, reason, now))
+    async def work(store: Store, now: int) -> int:
+        # The running service sends what is put down.
+        mail = None if secret is None else MailQueue(store, SystemClock(), secret, None)
 
-    return in_store(data, "portal", tell)
+        async def decide(tx: Transaction) -> int:
+            owner = await provider_id(tx, provider)
+            told = await decisions.decide(
+                tx, decision, owner, subscription_id, now, mail=mail, base_url=base_url, reason=reason
+            )
+            if told is None:
+                raise Failed(otherwise)
+            return told
 
+        return await store.write(decide)
 
-def _owners(data: str | None, provider_ids: set[bytes]) -> dict[bytes, list[str]]:
-    """The addresses of the owners, where a portal knows them."""
-    from strongroom.portal.membership import organisations
-
-    if not provider_ids or not has_portal(load(os.environ, {"data": data})):
-        return {}
-
-    async def work(store: Store, now: int) -> dict[bytes, list[str]]:
-        return await store.read(lambda tx: organisations.owners_of(tx, provider_ids))
-
-    return in_store(data, "portal", work)
+    return in_store(data, "access", work)
 
 
-def _show(subscription_id: bytes, state: str, told: int | None, as_json: bool, done: str) -> None:
+def _show(subscription_id: bytes, state: str, told: int, as_json: bool, done: str) -> None:
     mail = "" if not told else f"; {told} owner{'s' if told > 1 else ''} will get a mail from the running service"
-    record = {"id": to_text(subscription_id), "state": state, "owners_told": told or 0}
+    record = {"id": to_text(subscription_id), "state": state, "owners_told": told}
     show(record, as_json, f"{done}{mail}")

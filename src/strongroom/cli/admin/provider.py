@@ -4,12 +4,12 @@ import click
 
 from strongroom.access import providers, sandbox
 from strongroom.cli.admin.common import name_argument, provider_id, show, time_text
-from strongroom.cli.admin.stores import data_option, in_store, make_folder
+from strongroom.cli.admin.stores import data_option, make_folder, read_access, write_access
 from strongroom.cli.output import Failed, json_option, print_json, print_table
 from strongroom.runtime.ids import to_text
 from strongroom.services import audit
 from strongroom.services.audit import Action
-from strongroom.storage import Store, Transaction
+from strongroom.storage import Transaction
 
 _policy_choice = click.Choice(providers.LOGIN_POLICIES)
 
@@ -36,11 +36,8 @@ def create(name: str, login_policy: str, data: str | None, as_json: bool) -> Non
         raise Failed(f"“{name}” is the name of the provider that `strongroom serve --sandbox` makes: choose another")
     make_folder(data)
 
-    async def work(store: Store, now: int) -> bytes:
-        return await store.write(lambda tx: providers.create(tx, name, now, login_policy))
-
     try:
-        made = in_store(data, "access", work)
+        made = write_access(data, lambda tx, now: providers.create(tx, name, now, login_policy))
     except providers.NameTaken:
         raise Failed("a provider of that name exists") from None
     record = {"id": to_text(made), "name": name, "login_policy": login_policy}
@@ -52,11 +49,7 @@ def create(name: str, login_policy: str, data: str | None, as_json: bool) -> Non
 @json_option
 def list_all(data: str | None, as_json: bool) -> None:
     """List all providers."""
-
-    async def work(store: Store, now: int) -> list[providers.ProviderRecord]:
-        return await store.read(providers.list_all)
-
-    records = in_store(data, "access", work)
+    records = read_access(data, lambda tx, now: providers.list_all(tx))
     if as_json:
         print_json(
             [
@@ -90,14 +83,11 @@ def set_login_policy(name: str, login_policy: str, data: str | None, as_json: bo
     passphrases. Users who exist are not touched.
     """
 
-    async def work(store: Store, now: int) -> bytes:
-        async def change(tx: Transaction) -> bytes:
-            found = await provider_id(tx, name)
-            await providers.set_login_policy(tx, found, login_policy)
-            await audit.record(tx, found, Action.login_policy_set, now, detail=login_policy)
-            return found
+    async def work(tx: Transaction, now: int) -> bytes:
+        found = await provider_id(tx, name)
+        await providers.set_login_policy(tx, found, login_policy)
+        await audit.record(tx, found, Action.login_policy_set, now, detail=login_policy)
+        return found
 
-        return await store.write(change)
-
-    found = in_store(data, "access", work)
+    found = write_access(data, work)
     show({"id": to_text(found), "name": name, "login_policy": login_policy}, as_json, "set")

@@ -4,12 +4,12 @@ import click
 
 from strongroom.access import providers
 from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
-from strongroom.cli.admin.stores import data_option, in_store
+from strongroom.cli.admin.stores import data_option, read_access, write_access
 from strongroom.cli.output import Failed, json_option, print_json, print_table
 from strongroom.portal.subscriptions import api_keys
 from strongroom.runtime.ids import to_text
 from strongroom.runtime.settings import seconds
-from strongroom.storage import Store, Transaction
+from strongroom.storage import Transaction
 
 
 @click.group()
@@ -25,14 +25,11 @@ def provider_key() -> None:
 def create(provider: str, name: str, data: str | None, as_json: bool) -> None:
     """Create an API key for PROVIDER, printed this once. At most two are active: the old one and its successor."""
 
-    async def work(store: Store, now: int) -> str:
-        async def make(tx: Transaction) -> str:
-            return await api_keys.create(tx, await provider_id(tx, provider), name, now)
-
-        return await store.write(make)
+    async def work(tx: Transaction, now: int) -> str:
+        return await api_keys.create(tx, await provider_id(tx, provider), name, now)
 
     try:
-        key = in_store(data, "access", work)
+        key = write_access(data, work)
     except providers.TooManyKeys:
         raise Failed("the provider has two active keys: revoke one first") from None
     show({"provider": provider, "name": name, "provider_api_key": key}, as_json, ONCE)
@@ -45,13 +42,10 @@ def create(provider: str, name: str, data: str | None, as_json: bool) -> None:
 def list_of(provider: str, data: str | None, as_json: bool) -> None:
     """List the API keys of PROVIDER: of each only the beginning and the end."""
 
-    async def work(store: Store, now: int) -> list[providers.ProviderKeyRecord]:
-        async def find(tx: Transaction) -> list[providers.ProviderKeyRecord]:
-            return await providers.keys_of(tx, await provider_id(tx, provider))
+    async def work(tx: Transaction, now: int) -> list[providers.ProviderKeyRecord]:
+        return await providers.keys_of(tx, await provider_id(tx, provider))
 
-        return await store.read(find)
-
-    records = in_store(data, "access", work)
+    records = read_access(data, work)
     if as_json:
         print_json(
             [
@@ -84,14 +78,10 @@ def revoke(provider: str, key_id: bytes, grace: str, data: str | None, as_json: 
     """End the API key ID of PROVIDER, at once or after a grace such as 24h."""
     span = seconds("grace", grace) * 1000
 
-    async def work(store: Store, now: int) -> int:
-        async def end(tx: Transaction) -> int:
-            owner = await provider_id(tx, provider)
-            if not await api_keys.revoke(tx, owner, key_id, span, now):
-                raise Failed("the provider has no such key in force")
-            return now + span
+    async def work(tx: Transaction, now: int) -> int:
+        if not await api_keys.revoke(tx, await provider_id(tx, provider), key_id, span, now):
+            raise Failed("the provider has no such key in force")
+        return now + span
 
-        return await store.write(end)
-
-    at = in_store(data, "access", work)
+    at = write_access(data, work)
     show({"id": to_text(key_id), "revoked_at": time_text(at)}, as_json, "revoked")

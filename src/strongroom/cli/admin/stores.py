@@ -1,4 +1,4 @@
-"""Opens one area's database of a data folder as a guest beside the service."""
+"""Opens a database of a data folder as a guest beside the service."""
 
 import asyncio
 import os
@@ -10,38 +10,45 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import click
 
 from strongroom.cli.output import Failed
-from strongroom.runtime.settings import Settings, is_postgres, load
-from strongroom.storage import Store
+from strongroom.runtime.settings import is_postgres, load
+from strongroom.storage import Store, Transaction
 from strongroom.storage.open import open_store, sqlite_path
 
 T = TypeVar("T")
-Area: TypeAlias = Literal["access", "vault", "portal"]
+Database: TypeAlias = Literal["access", "vault"]
+Work: TypeAlias = Callable[[Transaction, int], Coroutine[Any, Any, T]]
+"""What to do in one transaction at a time."""
 
 data_option = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
 
 
-def in_store(data: str | None, area: Area, work: Callable[[Store, int], Coroutine[Any, Any, T]]) -> T:
-    """Run `work` with the area's database and the time now. `Failed` where there is no such database."""
+def read_access(data: str | None, work: Work[T]) -> T:
+    """What `work` finds in the access database. `Failed` where there is none."""
+    return in_store(data, "access", lambda store, now: store.read_many(lambda tx: work(tx, now)))
+
+
+def write_access(data: str | None, work: Work[T]) -> T:
+    """Run `work` as one transaction of the access database. `Failed` where there is none."""
+    return in_store(data, "access", lambda store, now: store.write(lambda tx: work(tx, now)))
+
+
+def in_store(data: str | None, name: Database, work: Callable[[Store, int], Coroutine[Any, Any, T]]) -> T:
+    """Run `work` with a database and the time now. `Failed` where there is no such database."""
     settings = load(os.environ, {"data": data})
-    database = settings.database(area)
+    database = settings.database(name)
     # Opening would make it: a mistyped folder should be told, not filled.
     if not _is_there(database):
-        hint = "start the service once, or create a provider" if area == "access" else "start the service once"
-        raise Failed(f"there is no {area} database in the data folder {settings.data}: {hint}")
+        hint = "start the service once, or create a provider" if name == "access" else "start the service once"
+        raise Failed(f"there is no {name} database in the data folder {settings.data}: {hint}")
 
     async def run() -> T:
-        store = open_store(database, area, files(f"strongroom.{area}") / "migrations", guest=True)
+        store = open_store(database, name, files(f"strongroom.{name}") / "migrations", guest=True)
         try:
             return await work(store, time.time_ns() // 1_000_000)
         finally:
             await store.close()
 
     return asyncio.run(run())
-
-
-def has_portal(settings: Settings) -> bool:
-    """Whether a portal keeps its developers here."""
-    return _is_there(settings.database("portal"))
 
 
 def _is_there(database: str) -> bool:

@@ -8,14 +8,14 @@ import click
 from strongroom.access import subscriptions
 from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
 from strongroom.cli.admin.deciding import COMMANDS
-from strongroom.cli.admin.stores import data_option, in_store
+from strongroom.cli.admin.stores import data_option, read_access, write_access
 from strongroom.cli.output import Failed, json_option, print_json, print_table
 from strongroom.portal.subscriptions import subscribing
 from strongroom.runtime.ids import to_text
 from strongroom.runtime.settings import seconds
 from strongroom.services import audit
 from strongroom.services.audit import Action
-from strongroom.storage import Store, Transaction
+from strongroom.storage import Transaction
 
 _Act: TypeAlias = Callable[[Transaction, bytes, bytes, None, int], Awaitable[bool]]
 
@@ -39,18 +39,15 @@ def create(provider: str, name: str, at_once: bool, needs_approval: bool, data: 
     if at_once and needs_approval:
         raise click.UsageError("--activate and --needs-approval exclude each other")
 
-    async def work(store: Store, now: int) -> subscriptions.NewSubscription:
-        async def make(tx: Transaction) -> subscriptions.NewSubscription:
-            owner = await provider_id(tx, provider)
-            new = await subscriptions.create(tx, owner, name, now, approved=not needs_approval)
-            if at_once:
-                await subscriptions.activate(tx, owner, new.id, now)
-            await audit.record(tx, owner, Action.subscription_created, now, object_id=new.id, detail=name)
-            return new
+    async def work(tx: Transaction, now: int) -> subscriptions.NewSubscription:
+        owner = await provider_id(tx, provider)
+        new = await subscriptions.create(tx, owner, name, now, approved=not needs_approval)
+        if at_once:
+            await subscriptions.activate(tx, owner, new.id, now)
+        await audit.record(tx, owner, Action.subscription_created, now, object_id=new.id, detail=name)
+        return new
 
-        return await store.write(make)
-
-    new = in_store(data, "access", work)
+    new = write_access(data, work)
     record = {
         "id": to_text(new.id),
         "provider": provider,
@@ -69,17 +66,14 @@ def create(provider: str, name: str, at_once: bool, needs_approval: bool, data: 
 def list_of(provider: str, data: str | None, as_json: bool) -> None:
     """List the subscriptions of PROVIDER; of each key only the beginning and the end."""
 
-    async def work(store: Store, now: int) -> list[dict[str, Any]]:
-        async def find(tx: Transaction) -> list[dict[str, Any]]:
-            owner = await provider_id(tx, provider)
-            return [
-                _record(record, await subscriptions.keys_of(tx, owner, record.id), now)
-                for record in await subscriptions.list_of(tx, owner)
-            ]
+    async def work(tx: Transaction, now: int) -> list[dict[str, Any]]:
+        owner = await provider_id(tx, provider)
+        return [
+            _record(record, await subscriptions.keys_of(tx, owner, record.id), now)
+            for record in await subscriptions.list_of(tx, owner)
+        ]
 
-        return await store.read(find)
-
-    records = in_store(data, "access", work)
+    records = read_access(data, work)
     if as_json:
         print_json(records)
     else:
@@ -121,15 +115,11 @@ def _hints(keys: list[dict[str, Any]]) -> str:
 def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, otherwise: str) -> None:
     """Run one change of a state, and fail with `otherwise` where there was nothing to change."""
 
-    async def work(store: Store, now: int) -> None:
-        async def change(tx: Transaction) -> None:
-            owner = await provider_id(tx, provider)
-            if not await act(tx, owner, subscription_id, None, now):
-                raise Failed(otherwise)
+    async def work(tx: Transaction, now: int) -> None:
+        if not await act(tx, await provider_id(tx, provider), subscription_id, None, now):
+            raise Failed(otherwise)
 
-        await store.write(change)
-
-    in_store(data, "access", work)
+    write_access(data, work)
 
 
 @subscription.command()
@@ -155,17 +145,14 @@ def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, dat
     """Make one key of the subscription ID anew, printed this once; the other key stays as it is."""
     span = seconds("grace", grace) * 1000
 
-    async def work(store: Store, now: int) -> str:
-        async def change(tx: Transaction) -> str:
-            owner = await provider_id(tx, provider)
-            made = await subscribing.regenerate(tx, owner, subscription_id, slot, span, None, now)
-            if made is None:
-                raise Failed("the provider has no such subscription in force")
-            return made
+    async def work(tx: Transaction, now: int) -> str:
+        owner = await provider_id(tx, provider)
+        made = await subscribing.regenerate(tx, owner, subscription_id, slot, span, None, now)
+        if made is None:
+            raise Failed("the provider has no such subscription in force")
+        return made
 
-        return await store.write(change)
-
-    key = in_store(data, "access", work)
+    key = write_access(data, work)
     name = "subscription_key" if slot == "primary" else "secondary_subscription_key"
     show({"id": to_text(subscription_id), name: key}, as_json, ONCE)
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from strongroom.cli.doctor.finding import Finding, Verdict, judge
-from strongroom.runtime.settings import AREAS, SettingsError, environment_name
+from strongroom.runtime.settings import DATABASES, SettingsError, environment_name
 
 _MIGRATES = "the next start brings the schema up to date"
 _ENOUGH_BYTES = 256 * 1024 * 1024
@@ -25,9 +25,12 @@ def findings(folder: Path) -> Iterable[Finding]:
         return
     yield _private("data folder", folder, 0o700)
     yield from _secret(folder / "secret")
-    for area in ("access", *AREAS):
-        setting = os.environ.get(environment_name(f"{area}_database"))
-        yield _elsewhere(area, setting) if setting else _database(area, folder / f"{area}.sqlite")
+    for name in DATABASES:
+        setting = os.environ.get(environment_name(f"{name}_database"))
+        yield _elsewhere(name, setting) if setting else _database(name, folder / f"{name}.sqlite")
+    if (folder / "portal.sqlite").exists():
+        says = "portal.sqlite is from before the first release, and this version refuses the folder that holds it"
+        yield Finding("portal database", Verdict.failed, says)
     free = shutil.disk_usage(folder).free
     yield judge("free space", free >= _ENOUGH_BYTES, f"{free // (1024 * 1024)} MiB", "make room before writes fail")
     yield _times(folder)
@@ -52,10 +55,10 @@ def _secret(path: Path) -> Iterable[Finding]:
         yield Finding("server secret", Verdict.failed, "it cannot be read as 64 hexadecimal digits")
 
 
-def _database(area: str, path: Path) -> Finding:
+def _database(name: str, path: Path) -> Finding:
     from strongroom.storage import migrate
 
-    check = f"{area} database"
+    check = f"{name} database"
     if not path.is_file():
         return Finding(check, Verdict.skipped, "not here")
     try:
@@ -64,7 +67,7 @@ def _database(area: str, path: Path) -> Finding:
             applied = dict(connection.execute(migrate.APPLIED).fetchall())
         if sound != "ok":
             return Finding(check, Verdict.failed, "the file is damaged: restore a backup")
-        waiting = migrate.pending(migrate.load(files(f"strongroom.{area}") / "migrations"), applied)
+        waiting = migrate.pending(migrate.load(files(f"strongroom.{name}") / "migrations"), applied)
     except sqlite3.Error as error:
         return Finding(check, Verdict.failed, f"it cannot be read: {error}")
     except migrate.SchemaError as error:
@@ -73,15 +76,15 @@ def _database(area: str, path: Path) -> Finding:
     return judge(check, not waiting, says, _MIGRATES, otherwise=Verdict.warning)
 
 
-def _elsewhere(area: str, setting: str) -> Finding:
+def _elsewhere(name: str, setting: str) -> Finding:
     """A database that is not the default file, such as one of PostgreSQL; its address may hold a password."""
     from strongroom.storage import Unavailable
     from strongroom.storage.migrate import SchemaError
     from strongroom.storage.open import read_status
 
-    check = f"{area} database"
+    check = f"{name} database"
     try:
-        status = asyncio.run(read_status(setting, area, files(f"strongroom.{area}") / "migrations"))
+        status = asyncio.run(read_status(setting, name, files(f"strongroom.{name}") / "migrations"))
     except (SettingsError, SchemaError) as error:
         return Finding(check, Verdict.failed, str(error))
     except Unavailable:

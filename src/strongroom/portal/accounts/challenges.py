@@ -11,16 +11,16 @@ Purpose: TypeAlias = Literal["register", "sign_in"]
 LIFETIME = 5 * MINUTE
 
 INSERT = """
-INSERT INTO challenges (challenge_hash, purpose, bound_to, expires_at)
+INSERT INTO passkey_challenges (challenge_hash, purpose, bound_to, expires_at)
 VALUES (:challenge_hash, :purpose, :bound_to, :expires_at)
 """
 USE = """
-DELETE FROM challenges
+DELETE FROM passkey_challenges
 WHERE challenge_hash = :challenge_hash AND purpose = :purpose AND bound_to = :bound_to AND expires_at > :now
 """
 PRUNE = """
-DELETE FROM challenges WHERE challenge_hash IN
-    (SELECT challenge_hash FROM challenges WHERE expires_at <= :now LIMIT :limit)
+DELETE FROM passkey_challenges WHERE challenge_hash IN
+    (SELECT challenge_hash FROM passkey_challenges WHERE expires_at <= :now LIMIT :limit)
 """
 
 

@@ -35,10 +35,10 @@ REHASH = "UPDATE developers SET password_hash = :password_hash WHERE id = :id AN
 SET_EMAIL = "UPDATE developers SET email = :email WHERE id = :id"
 DELETIONS = (
     "DELETE FROM developer_emails WHERE developer_id = :id",
-    "DELETE FROM sessions WHERE developer_id = :id",
+    "DELETE FROM developer_sessions WHERE developer_id = :id",
     "DELETE FROM passkeys WHERE developer_id = :id",
     "DELETE FROM recovery_codes WHERE developer_id = :id",
-    "DELETE FROM links WHERE developer_id = :id",
+    "DELETE FROM developer_links WHERE developer_id = :id",
     "DELETE FROM memberships WHERE developer_id = :id",
     "DELETE FROM invitations WHERE invited_by = :id",
     "DELETE FROM developers WHERE id = :id",
@@ -87,9 +87,13 @@ async def read(tx: Transaction, developer_id: bytes) -> Developer | None:
     return None if row is None else Developer(*row)
 
 
-async def take_turn(tx: Transaction, developer_id: bytes) -> None:
-    """Wait for whoever opens a session of this developer or changes what opens one, and make others wait."""
-    await tx.execute(TAKE_TURN, id=developer_id)
+async def take_turn(tx: Transaction, developer_id: bytes) -> bool:
+    """Wait for others who change what belongs to this developer, and make others wait; false where there is none.
+
+    What opens a session is changed under it, and so are memberships: an account that is deleted at the same time would
+    otherwise leave one behind. It comes before every other row.
+    """
+    return await tx.run(TAKE_TURN, id=developer_id) == 1
 
 
 async def rename(tx: Transaction, developer_id: bytes, name: str) -> None:

@@ -12,16 +12,20 @@ Purpose: TypeAlias = Literal["reset", "change_email"]
 LIFETIME = 2 * HOUR
 
 INSERT = """
-INSERT INTO links (link_hash, purpose, developer_id, email, expires_at)
+INSERT INTO developer_links (link_hash, purpose, developer_id, email, expires_at)
 VALUES (:link_hash, :purpose, :developer_id, :email, :expires_at)
 """
 FIND = """
-SELECT developer_id, email FROM links WHERE link_hash = :link_hash AND purpose = :purpose AND expires_at > :now
+SELECT developer_id, email FROM developer_links
+WHERE link_hash = :link_hash AND purpose = :purpose AND expires_at > :now
 """
-CONSUME = "DELETE FROM links WHERE link_hash = :link_hash AND expires_at > :now"
-FORGET = "DELETE FROM links WHERE developer_id = :developer_id AND purpose = :purpose"
-FORGET_ALL = "DELETE FROM links WHERE developer_id = :developer_id"
-PRUNE = "DELETE FROM links WHERE link_hash IN (SELECT link_hash FROM links WHERE expires_at <= :now LIMIT :limit)"
+CONSUME = "DELETE FROM developer_links WHERE link_hash = :link_hash AND expires_at > :now"
+FORGET = "DELETE FROM developer_links WHERE developer_id = :developer_id AND purpose = :purpose"
+FORGET_ALL = "DELETE FROM developer_links WHERE developer_id = :developer_id"
+PRUNE = """
+DELETE FROM developer_links WHERE link_hash IN
+    (SELECT link_hash FROM developer_links WHERE expires_at <= :now LIMIT :limit)
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,31 +12,32 @@ Stage: TypeAlias = Literal["password", "full"]
 """`password`: the second factor is still to come, and nothing else is open."""
 
 INSERT = """
-INSERT INTO sessions (token_hash, id, developer_id, stage, agent, created_at, seen_at, expires_at)
+INSERT INTO developer_sessions (token_hash, id, developer_id, stage, agent, created_at, seen_at, expires_at)
 VALUES (:token_hash, :id, :developer_id, :stage, :agent, :now, :now, :expires_at)
 """
 FIND = """
 SELECT sessions.id, sessions.developer_id, sessions.stage, sessions.agent, sessions.created_at, sessions.seen_at,
        sessions.expires_at, developers.email, developers.name
-FROM sessions JOIN developers ON developers.id = sessions.developer_id
+FROM developer_sessions AS sessions JOIN developers ON developers.id = sessions.developer_id
 WHERE sessions.token_hash = :token_hash AND sessions.expires_at > :now AND sessions.seen_at > :idle_since
 """
-TOUCH = "UPDATE sessions SET seen_at = :now WHERE token_hash = :token_hash AND seen_at < :now"
+TOUCH = "UPDATE developer_sessions SET seen_at = :now WHERE token_hash = :token_hash AND seen_at < :now"
 LIST = """
 SELECT sessions.id, sessions.developer_id, sessions.stage, sessions.agent, sessions.created_at, sessions.seen_at,
        sessions.expires_at, developers.email, developers.name
-FROM sessions JOIN developers ON developers.id = sessions.developer_id
+FROM developer_sessions AS sessions JOIN developers ON developers.id = sessions.developer_id
 WHERE sessions.developer_id = :developer_id AND sessions.expires_at > :now AND sessions.seen_at > :idle_since
   AND sessions.stage = 'full'
 ORDER BY sessions.seen_at DESC
 """
-END = "DELETE FROM sessions WHERE token_hash = :token_hash"
-END_ONE = "DELETE FROM sessions WHERE developer_id = :developer_id AND id = :id"
-END_ALL = "DELETE FROM sessions WHERE developer_id = :developer_id"
-END_OTHERS = "DELETE FROM sessions WHERE developer_id = :developer_id AND id <> :id"
-PRUNE = (
-    "DELETE FROM sessions WHERE token_hash IN (SELECT token_hash FROM sessions WHERE expires_at <= :now LIMIT :limit)"
-)
+END = "DELETE FROM developer_sessions WHERE token_hash = :token_hash"
+END_ONE = "DELETE FROM developer_sessions WHERE developer_id = :developer_id AND id = :id"
+END_ALL = "DELETE FROM developer_sessions WHERE developer_id = :developer_id"
+END_OTHERS = "DELETE FROM developer_sessions WHERE developer_id = :developer_id AND id <> :id"
+PRUNE = """
+DELETE FROM developer_sessions WHERE token_hash IN
+    (SELECT token_hash FROM developer_sessions WHERE expires_at <= :now LIMIT :limit)
+"""
 
 HALF_LIFETIME = 10 * MINUTE
 """How long the second factor may take."""

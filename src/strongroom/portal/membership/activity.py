@@ -67,7 +67,7 @@ GONE: Mapping[Kind, str] = {
 }
 
 
-def told(event: AuditEvent) -> tuple[str, Kind]:
+def sentence_of(event: AuditEvent) -> tuple[str, Kind]:
     """The sentence for an act; one that another version noted, and this one does not know, is told by its name."""
     try:
         return SENTENCES[Action(event.action)]
@@ -86,7 +86,7 @@ class Names:
 
     def sentence(self, event: AuditEvent) -> str:
         """What was done to which object."""
-        text, kind = told(event)
+        text, kind = sentence_of(event)
         if "{}" not in text:
             return text
         if kind == "user":
@@ -96,18 +96,13 @@ class Names:
         return " ".join(text.format(name or ("" if event.object_id is None else GONE[kind])).split())
 
 
-async def names_in_access(tx: Transaction, provider_id: bytes) -> dict[bytes, str]:
-    """What the subscriptions and provider API keys of one provider are called."""
+async def names(tx: Transaction, provider_id: bytes, people: set[bytes], now: int) -> Names:
+    """Of the subscriptions, provider API keys and invitations of one provider, and of these developers."""
     named = {record.id: f"“{record.name}”" for record in await subscriptions.list_of(tx, provider_id)}
-    keys = await providers.keys_of(tx, provider_id)
-    return named | {key.id: f"“{key.name}” ({key.hint})" for key in keys}
-
-
-async def names_of_people(tx: Transaction, provider_id: bytes, ids: set[bytes], now: int) -> dict[bytes, str]:
-    """What these developers, and those who are invited, are called."""
-    named = {one.id: one.email for one in await invitations.list_of(tx, provider_id, now)}
-    for developer_id in ids:
+    named |= {key.id: f"“{key.name}” ({key.hint})" for key in await providers.keys_of(tx, provider_id)}
+    named |= {one.id: one.email for one in await invitations.list_of(tx, provider_id, now)}
+    for developer_id in people:
         found = await developers.read(tx, developer_id)
         if found is not None:
             named[developer_id] = called(found.name, found.email)
-    return named
+    return Names(named)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from strongroom.portal.membership import organisations
 from strongroom.portal.membership.organisations import Role
 from strongroom.runtime import tokens
 from strongroom.runtime.clock import DAY
@@ -19,19 +20,24 @@ VALUES (:link_hash, :provider_id, :id, :email, :role, :invited_by, :now, :expire
 # A second invitation to the same address takes the place of the first.
 REPLACE = "DELETE FROM invitations WHERE provider_id = :provider_id AND email = :email"
 FIND = """
-SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
-WHERE link_hash = :link_hash AND expires_at > :now
+SELECT invitations.provider_id, providers.name, invitations.id, invitations.email, invitations.role,
+       invitations.created_at, invitations.expires_at
+FROM invitations JOIN providers ON providers.id = invitations.provider_id
+WHERE invitations.link_hash = :link_hash AND invitations.expires_at > :now
 """
-CONSUME = "DELETE FROM invitations WHERE link_hash = :link_hash AND expires_at > :now"
 LIST = """
-SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
-WHERE provider_id = :provider_id AND expires_at > :now ORDER BY id
+SELECT invitations.provider_id, providers.name, invitations.id, invitations.email, invitations.role,
+       invitations.created_at, invitations.expires_at
+FROM invitations JOIN providers ON providers.id = invitations.provider_id
+WHERE invitations.provider_id = :provider_id AND invitations.expires_at > :now ORDER BY invitations.id
 """
 OPEN_FOR = """
-SELECT provider_id, id, email, role, created_at, expires_at FROM invitations
-WHERE email = :email AND expires_at > :now ORDER BY id LIMIT 20
+SELECT invitations.provider_id, providers.name, invitations.id, invitations.email, invitations.role,
+       invitations.created_at, invitations.expires_at
+FROM invitations JOIN providers ON providers.id = invitations.provider_id
+WHERE invitations.email = :email AND invitations.expires_at > :now ORDER BY invitations.id LIMIT 20
 """
-TAKE = "DELETE FROM invitations WHERE provider_id = :provider_id AND id = :id AND email = :email AND expires_at > :now"
+USE = "DELETE FROM invitations WHERE provider_id = :provider_id AND id = :id AND email = :email AND expires_at > :now"
 WITHDRAW = "DELETE FROM invitations WHERE provider_id = :provider_id AND id = :id"
 PRUNE = """
 DELETE FROM invitations WHERE link_hash IN (SELECT link_hash FROM invitations WHERE expires_at <= :now LIMIT :limit)
@@ -41,6 +47,8 @@ DELETE FROM invitations WHERE link_hash IN (SELECT link_hash FROM invitations WH
 @dataclass(frozen=True, slots=True)
 class Invitation:
     provider_id: bytes
+    organisation: str
+    """Its name."""
     id: bytes
     email: str
     role: Role
@@ -77,20 +85,17 @@ async def find(tx: Transaction, link: str, now: int) -> Invitation | None:
     return None if row is None else Invitation(*row)
 
 
-async def consume(tx: Transaction, link: str, now: int) -> bool:
-    """Use the link up, in the caller's transaction; false where somebody was faster."""
-    return await tx.run(CONSUME, link_hash=tokens.digest(link), now=now) == 1
-
-
 async def open_for(tx: Transaction, email: str, now: int) -> list[Invitation]:
     """What waits for a canonical address, at most twenty. Only whoever has proved that it is theirs may see it."""
     return [Invitation(*row) for row in await tx.all(OPEN_FOR, email=email, now=now)]
 
 
-async def take(tx: Transaction, invitation: Invitation, now: int) -> bool:
-    """Use up an invitation that was found by its address; false where somebody was faster."""
-    row, provider_id = invitation.id, invitation.provider_id
-    return await tx.run(TAKE, now=now, provider_id=provider_id, id=row, email=invitation.email) == 1
+async def accept(tx: Transaction, invitation: Invitation, developer_id: bytes, now: int) -> bool:
+    """Use it up and join; false where another request was faster, or the developer belongs to the organisation."""
+    provider_id = invitation.provider_id
+    if not await tx.run(USE, provider_id=provider_id, id=invitation.id, email=invitation.email, now=now):
+        return False
+    return await organisations.join(tx, provider_id, developer_id, invitation.role, now)
 
 
 async def list_of(tx: Transaction, provider_id: bytes, now: int) -> list[Invitation]:

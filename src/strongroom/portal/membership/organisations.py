@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from strongroom.access import providers
+from strongroom.access.providers import ProviderRecord
+from strongroom.portal.accounts import developers
 from strongroom.portal.refusals import Forbidden
 from strongroom.services import audit
 from strongroom.services.audit import Action
@@ -17,12 +20,17 @@ VALUES (:provider_id, :developer_id, :role, :now)
 """
 FIND = "SELECT role FROM memberships WHERE provider_id = :provider_id AND developer_id = :developer_id"
 OWNED_ALONE = """
-SELECT provider_id FROM memberships own
+SELECT providers.id, providers.name, providers.login_policy, providers.created_at, providers.closed_at
+FROM memberships own JOIN providers ON providers.id = own.provider_id
 WHERE own.developer_id = :developer_id AND own.role = 'owner' AND NOT EXISTS (
     SELECT 1 FROM memberships others
     WHERE others.provider_id = own.provider_id AND others.developer_id <> :developer_id AND others.role = 'owner'
 )
-ORDER BY own.provider_id
+"""
+OWN = """
+SELECT memberships.role, providers.id, providers.name, providers.login_policy, providers.created_at, providers.closed_at
+FROM memberships JOIN providers ON providers.id = memberships.provider_id
+WHERE memberships.developer_id = :developer_id
 """
 LIST = "SELECT provider_id, role FROM memberships WHERE developer_id = :developer_id ORDER BY provider_id"
 MEMBERS = """
@@ -75,13 +83,28 @@ class Member:
     name: str
 
 
-async def found(tx: Transaction, provider_id: bytes, developer_id: bytes, now: int) -> None:
-    """Make a developer the owner of a provider that is made next; the audit notes it then. `TooManyOrganisations`."""
-    await add(tx, provider_id, developer_id, "owner", now)
+async def found(tx: Transaction, name: str, developer_id: bytes, now: int) -> bytes:
+    """A new provider with this developer as its owner; its id.
+
+    `TooManyOrganisations`, `providers.NameTaken`, and `Forbidden` where the account was deleted meanwhile.
+    """
+    # First, so that of several at the same time none overlooks another one, and no account is deleted meanwhile.
+    if not await developers.take_turn(tx, developer_id):
+        raise Forbidden
     row = await tx.one(COUNT_OWNED, developer_id=developer_id)
     assert row is not None
-    if row[0] > MAX_OWNED:
+    if row[0] >= MAX_OWNED:
         raise TooManyOrganisations
+    provider_id = await providers.create(tx, name, now)
+    await add(tx, provider_id, developer_id, "owner", now)
+    await audit.record(tx, provider_id, Action.organisation_created, now, actor_id=developer_id, detail=name)
+    return provider_id
+
+
+async def own(tx: Transaction, developer_id: bytes) -> list[tuple[ProviderRecord, Role]]:
+    """The organisations a developer belongs to, by name, with the role in each."""
+    found = [(ProviderRecord(*row[1:]), row[0]) for row in await tx.all(OWN, developer_id=developer_id)]
+    return sorted(found, key=lambda one: one[0].name.casefold())
 
 
 async def members_of(tx: Transaction, provider_id: bytes) -> list[Member]:
@@ -96,7 +119,9 @@ async def owners_of(tx: Transaction, provider_ids: Iterable[bytes]) -> dict[byte
 
 
 async def join(tx: Transaction, provider_id: bytes, developer_id: bytes, role: Role, now: int) -> bool:
-    """False where the developer belongs to the organisation already; the role is then as it was."""
+    """False where the developer belongs to the organisation already, with the role as it was, or is gone."""
+    if not await developers.take_turn(tx, developer_id):
+        return False
     joined = await tx.run(ADD_IF_ABSENT, provider_id=provider_id, developer_id=developer_id, role=role, now=now) == 1
     if joined:
         await _note(tx, provider_id, Action.member_joined, now, developer_id, developer_id, role)
@@ -151,11 +176,6 @@ async def require_owner(tx: Transaction, provider_id: bytes, developer_id: bytes
         raise Forbidden
 
 
-async def undo_founding(tx: Transaction, provider_id: bytes, developer_id: bytes) -> None:
-    """The provider could not be made after all."""
-    await tx.execute(REMOVE, provider_id=provider_id, developer_id=developer_id)
-
-
 async def add(tx: Transaction, provider_id: bytes, developer_id: bytes, role: Role, now: int) -> None:
     await tx.execute(INSERT, provider_id=provider_id, developer_id=developer_id, role=role, now=now)
 
@@ -185,9 +205,10 @@ async def leave_all(tx: Transaction, developer_id: bytes, now: int) -> None:
         await _note(tx, membership.provider_id, Action.member_left, now, developer_id, developer_id, detail)
 
 
-async def owned_alone(tx: Transaction, developer_id: bytes) -> list[bytes]:
-    """The organisations that would have no owner without this developer."""
-    return [row[0] for row in await tx.all(OWNED_ALONE, developer_id=developer_id)]
+async def owned_alone(tx: Transaction, developer_id: bytes) -> list[ProviderRecord]:
+    """The organisations that would have no owner without this developer, by name."""
+    found = [ProviderRecord(*row) for row in await tx.all(OWNED_ALONE, developer_id=developer_id)]
+    return sorted(found, key=lambda provider: provider.name.casefold())
 
 
 async def _keep_an_owner(tx: Transaction, provider_id: bytes) -> None:

@@ -6,9 +6,9 @@ from strongroom.portal import limits
 from strongroom.portal.accounts import developers, links
 from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email
-from strongroom.portal.membership import founding, organisations
+from strongroom.portal.membership import organisations
 from strongroom.portal.messaging import messages
-from strongroom.portal.pages.organisation import name_error, own_providers
+from strongroom.portal.pages.organisation import name_error
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
@@ -19,7 +19,7 @@ WRONG_PASSWORD = "This is not your password."  # noqa: S105  # what a page says
 
 async def own(visit: Visit) -> Developer:
     """The developer of the visit."""
-    found = await visit.portal.store.read(lambda tx: developers.read(tx, visit.who.developer_id))
+    found = await visit.read(lambda tx: developers.read(tx, visit.who.developer_id))
     if found is None:
         raise Absent
     return found
@@ -35,7 +35,7 @@ async def rename(visit: Visit) -> Response:
     if error is not None:
         errors = {"name": error}
         return visit.page("account.html", developer=await own(visit), errors=errors)
-    await visit.portal.store.write(lambda tx: developers.rename(tx, visit.who.developer_id, name))
+    await visit.write(lambda tx: developers.rename(tx, visit.who.developer_id, name))
     return visit.redirect("/account", "name_changed")
 
 
@@ -68,7 +68,7 @@ async def ask_for_email(visit: Visit) -> Response:
 
 async def show_email(visit: Visit) -> Response:
     link = visit.path("link")
-    found = await visit.portal.store.read(lambda tx: links.find(tx, "change_email", link, visit.now))
+    found = await visit.read(lambda tx: links.find(tx, "change_email", link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="change_email")
     is_theirs = found.developer_id == visit.who.developer_id
@@ -82,7 +82,7 @@ async def change_email(visit: Visit) -> Response:
     the mailbox to open a link.
     """
     portal, link, own_id = visit.portal, visit.path("link"), visit.who.developer_id
-    found = await portal.store.read(lambda tx: links.find(tx, "change_email", link, visit.now))
+    found = await visit.read(lambda tx: links.find(tx, "change_email", link, visit.now))
     if found is not None and found.developer_id != own_id:
         return await show_email(visit)
 
@@ -100,18 +100,16 @@ async def change_email(visit: Visit) -> Response:
             await portal.mail.put(tx, message, visit.now)
         return True
 
-    if not await portal.store.write(work):
+    if not await visit.write(work):
         return visit.page("link_over.html", status=404, what="change_email")
-    portal.mail.wake()
     return visit.redirect("/account", "email_changed")
 
 
-async def delete_unless_needed(
-    tx: Transaction, developer_id: bytes, now: int, never_made: frozenset[bytes] = frozenset()
-) -> bool:
+async def delete_unless_needed(tx: Transaction, developer_id: bytes, now: int) -> bool:
     """False, and nothing done, where an organisation would be left that nobody could look after or close."""
+    await developers.take_turn(tx, developer_id)
     await organisations.take_turns(tx, developer_id)
-    if not never_made.issuperset(await organisations.owned_alone(tx, developer_id)):
+    if await organisations.owned_alone(tx, developer_id):
         return False
     await organisations.leave_all(tx, developer_id, now)
     await developers.delete(tx, developer_id, now)
@@ -126,29 +124,24 @@ async def delete(visit: Visit) -> Response:
     portal, developer = visit.portal, await own(visit)
     if not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
         return await _delete_form(visit, {"password": WRONG_PASSWORD})
-    never_made = await founding.never_made(portal, developer.id)
 
     async def work(tx: Transaction) -> bool:
         await signing_in.require_unchanged(tx, developer)
-        if not await delete_unless_needed(tx, developer.id, visit.now, never_made):
+        if not await delete_unless_needed(tx, developer.id, visit.now):
             return False
         await portal.mail.put(tx, messages.account_deleted(developer.email), visit.now)
         return True
 
-    if not await portal.store.write(work):
+    if not await visit.write(work):
         return await _delete_form(visit, {})
-    portal.mail.wake()
     signing_in.forget(visit)
     return visit.redirect("/sign-in", "account_deleted")
 
 
 async def _delete_form(visit: Visit, errors: dict[str, str]) -> Response:
     developer_id = visit.who.developer_id
-    never_made = await founding.never_made(visit.portal, developer_id)
-    owned = await visit.portal.store.read(lambda tx: organisations.owned_alone(tx, developer_id))
-    alone = [row for row in owned if row not in never_made]
-    named = [provider for provider, _ in await own_providers(visit) if provider.id in alone]
-    return visit.page("delete_account.html", errors=errors, owned_alone=alone, named=named)
+    alone = await visit.read(lambda tx: organisations.owned_alone(tx, developer_id))
+    return visit.page("delete_account.html", errors=errors, owned_alone=alone)
 
 
 PAGES = (

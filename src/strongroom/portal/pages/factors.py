@@ -51,13 +51,12 @@ async def turn_on_totp(visit: Visit) -> Response:
         await tell(visit, tx, developer, "Authenticator codes were turned on for your account.")
         return await second_factor.new_recovery_codes(tx, portal.secret, developer.id, visit.now)
 
-    codes = await portal.store.write(work)
-    portal.mail.wake()
+    codes = await visit.write(work)
     return visit.page("recovery_codes.html", codes=codes, turned_on=True)
 
 
 async def turn_off_totp(visit: Visit) -> Response:
-    portal, developer = visit.portal, await own(visit)
+    developer = await own(visit)
     if not await _password(visit, developer):
         return visit.page("off.html", errors={"password": WRONG_PASSWORD}, **_OFF_TOTP)
 
@@ -67,8 +66,7 @@ async def turn_off_totp(visit: Visit) -> Response:
             await _tidy_codes(tx, developer.id)
             await tell(visit, tx, developer, "Authenticator codes were turned off for your account.")
 
-    await portal.store.write(work)
-    portal.mail.wake()
+    await visit.write(work)
     return visit.redirect("/account/security", "totp_off")
 
 
@@ -91,8 +89,7 @@ async def make_recovery_codes(visit: Visit) -> Response:
         await tell(visit, tx, developer, "New recovery codes were made for your account.")
         return await second_factor.new_recovery_codes(tx, portal.secret, developer.id, visit.now)
 
-    codes = await portal.store.write(work)
-    portal.mail.wake()
+    codes = await visit.write(work)
     return visit.page("recovery_codes.html", codes=codes, turned_on=False)
 
 
@@ -110,13 +107,11 @@ async def passkey_options(visit: Visit) -> Response:
         raise Absent
     if not await _password(visit, developer):
         return JSONResponse({"error": WRONG_PASSWORD}, 422)
-    known = await portal.store.read(lambda tx: passkeys.list_of(tx, developer.id))
+    known = await visit.read(lambda tx: passkeys.list_of(tx, developer.id))
     options = ceremonies.creation_options(
         where, developer.id, developer.email, developer.name, [passkey.credential_id for passkey in known]
     )
-    await portal.store.write(
-        lambda tx: challenges.remember(tx, options.challenge, "register", visit.binding, visit.now)
-    )
+    await visit.write(lambda tx: challenges.remember(tx, options.challenge, "register", visit.binding, visit.now))
     return Response(options.json, media_type="application/json")
 
 
@@ -130,7 +125,7 @@ async def add_passkey(visit: Visit) -> Response:
     try:
         challenge = ceremonies.challenge_of(credential)
         # Only a challenge that followed the right password is known, and only to this session.
-        if not await portal.store.write(lambda tx: challenges.use(tx, challenge, "register", visit.binding, visit.now)):
+        if not await visit.write(lambda tx: challenges.use(tx, challenge, "register", visit.binding, visit.now)):
             raise PasskeyRefused
         made = ceremonies.verify_new(where, challenge, credential)
     except PasskeyRefused:
@@ -149,9 +144,8 @@ async def add_passkey(visit: Visit) -> Response:
             await tell(visit, tx, developer, "A passkey was added to your account.")
         return added
 
-    if not await portal.store.write(work):
+    if not await visit.write(work):
         return JSONResponse({"error": "This passkey is known already, or there are too many."}, 422)
-    portal.mail.wake()
     visit.notify("passkey_added")
     # Without a code left, whoever loses the device is locked out: a new password does not stand in for it.
     page = "security" if left else "recovery-codes"
@@ -163,7 +157,7 @@ async def show_remove_passkey(visit: Visit) -> Response:
 
 
 async def remove_passkey(visit: Visit) -> Response:
-    portal, developer = visit.portal, await own(visit)
+    developer = await own(visit)
     passkey_id = from_text(visit.path("passkey"))
     if passkey_id is None:
         raise Absent
@@ -179,9 +173,8 @@ async def remove_passkey(visit: Visit) -> Response:
         await tell(visit, tx, developer, "A passkey was removed from your account.")
         return True
 
-    if not await portal.store.write(work):
+    if not await visit.write(work):
         raise Absent
-    portal.mail.wake()
     return visit.redirect("/account/security", "passkey_removed")
 
 
@@ -191,7 +184,7 @@ async def _password(visit: Visit, developer: Developer) -> bool:
 
 async def _codes_left(visit: Visit) -> int:
     developer_id = visit.who.developer_id
-    return await visit.portal.store.read(lambda tx: second_factor.recovery_codes_left(tx, developer_id))
+    return await visit.read(lambda tx: second_factor.recovery_codes_left(tx, developer_id))
 
 
 async def _tidy_codes(tx: Transaction, developer_id: bytes) -> None:

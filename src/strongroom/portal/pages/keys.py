@@ -12,6 +12,7 @@ from strongroom.portal.subscriptions.subscribing import GRACES
 from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.runtime.clock import SECOND
 from strongroom.runtime.ids import from_text, to_text
+from strongroom.storage import Transaction
 
 
 async def show_new_keys(visit: Visit) -> Response:
@@ -19,18 +20,23 @@ async def show_new_keys(visit: Visit) -> Response:
 
     Where they wait to be activated, the page is given a second look to come back to after that.
     """
-    portal, now, who = visit.portal, visit.now, visit.who
+    portal, now, session_id = visit.portal, visit.now, visit.who.id
     detail = await detail_of(visit)
     record = detail.subscription
-    values = await _take(visit, record.id)
+    waits = record.state_at(now) == "submitted" and record.approved_at is not None
+
+    async def take(tx: Transaction) -> tuple[dict[str, str] | None, bytes | None]:
+        values = await _take(visit, tx, record.id)
+        if values is None or not waits:
+            return values, None
+        return values, await shown_once.put(tx, portal.secret, session_id, record.id, values, now)
+
+    values, again = await visit.write(take)
     if values is None:
         return visit.redirect(path_of(visit, record.id), "shown_before")
-    again = None
-    if record.state_at(now) == "submitted" and record.approved_at is not None:
-        again = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, record.id, values, now))
     key = values.get("primary") or values["secondary"]
     base_url = portal.api_url
-    api_keys = await portal.access.read(lambda tx: providers.keys_of(tx, record.provider_id))
+    api_keys = await visit.read(lambda tx: providers.keys_of(tx, record.provider_id))
     return visit.page(
         "subscription/keys.html",
         provider=await provider_of(visit),
@@ -54,12 +60,17 @@ async def regenerate(visit: Visit) -> Response:
         ends = subscribing.key_expiry(visit.form.text("key_ends"), now)
     except subscribing.WrongExpiry:
         return await subscription_page(visit, detail, {f"new-ends-{slot}": WRONG_DAY})
-    key = await portal.access.write(
-        lambda tx: subscribing.regenerate(tx, provider_id, record.id, slot, GRACES[grace], who.developer_id, now, ends)
-    )
-    if key is None:
+
+    async def work(tx: Transaction) -> bytes | None:
+        actor_id, old_works = who.developer_id, GRACES[grace]
+        key = await subscribing.regenerate(tx, provider_id, record.id, slot, old_works, actor_id, now, ends)
+        if key is None:
+            return None
+        return await shown_once.put(tx, portal.secret, who.id, record.id, {slot: key}, now)
+
+    row = await visit.write(work)
+    if row is None:
         return visit.redirect(path_of(visit, record.id), "nothing_changed")
-    row = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, record.id, {slot: key}, now))
     return visit.redirect(f"{path_of(visit, record.id)}/keys/{to_text(row)}")
 
 
@@ -74,9 +85,7 @@ async def set_key_expiry(visit: Visit) -> Response:
         at = subscribing.key_expiry(visit.form.text("key_ends"), now)
     except subscribing.WrongExpiry:
         return await subscription_page(visit, detail, {f"ends-{slot}": WRONG_DAY})
-    done = await visit.portal.access.write(
-        lambda tx: subscribing.set_key_expiry(tx, provider_id, row, slot, at, who, now)
-    )
+    done = await visit.write(lambda tx: subscribing.set_key_expiry(tx, provider_id, row, slot, at, who, now))
     return visit.redirect(path_of(visit, row), "key_expiry_changed" if done else "nothing_changed")
 
 
@@ -90,9 +99,7 @@ async def end_replaced(visit: Visit) -> Response:
     if not visit.is_confirmed:
         text = f"Whatever still calls with the old {slot} key of {record.name} is refused from now on."
         return visit.ask("End the old key now?", text, "End it now", path, slot=slot)
-    done = await visit.portal.access.write(
-        lambda tx: subscribing.end_replaced_keys(tx, provider_id, record.id, slot, who, now)
-    )
+    done = await visit.write(lambda tx: subscribing.end_replaced_keys(tx, provider_id, record.id, slot, who, now))
     return visit.redirect(path, "key_ended" if done else "nothing_changed")
 
 
@@ -105,23 +112,23 @@ async def create_api_key(visit: Visit) -> Response:
     name = visit.form.text("name")
     error = name_error(name)
 
+    async def work(tx: Transaction) -> bytes:
+        key = await api_keys.create(tx, provider_id, name, now, actor_id=who.developer_id)
+        return await shown_once.put(tx, portal.secret, who.id, provider_id, {"name": name, "key": key}, now)
+
     if error is None:
         try:
-            key = await portal.access.write(
-                lambda tx: api_keys.create(tx, provider_id, name, now, actor_id=who.developer_id)
-            )
+            row = await visit.write(work)
         except providers.TooManyKeys:
             error = "There are two active keys. Revoke one of them first."
     if error is not None:
         return await _api_keys(visit, {"name": error})
-    row = await portal.store.write(
-        lambda tx: shown_once.put(tx, portal.secret, who.id, provider_id, {"name": name, "key": key}, now)
-    )
     return visit.redirect(f"/organisations/{visit.path('organisation')}/api-keys/new/{to_text(row)}")
 
 
 async def show_new_api_key(visit: Visit) -> Response:
-    values = await _take(visit, visit.organisation.provider_id)
+    provider_id = visit.organisation.provider_id
+    values = await visit.write(lambda tx: _take(visit, tx, provider_id))
     if values is None:
         return visit.redirect(f"/organisations/{visit.path('organisation')}/api-keys", "shown_before")
     base_url = visit.portal.api_url
@@ -142,7 +149,7 @@ async def revoke_api_key(visit: Visit) -> Response:
 
     path = f"/organisations/{visit.path('organisation')}/api-keys"
     if not visit.is_confirmed:
-        keys = await visit.portal.access.read(lambda tx: providers.keys_of(tx, provider_id))
+        keys = await visit.read(lambda tx: providers.keys_of(tx, provider_id))
         key = next((key for key in keys if key.id == key_id), None)
         if key is None:
             raise Absent
@@ -150,24 +157,23 @@ async def revoke_api_key(visit: Visit) -> Response:
         text = f"Servers that use {key.hint} are refused {when}. This cannot be undone."
         return visit.ask(f"Revoke {key.name}?", text, "Revoke the key", path, grace=grace)
 
-    done = await visit.portal.access.write(
+    done = await visit.write(
         lambda tx: api_keys.revoke(tx, provider_id, key_id, GRACES[grace], now, actor_id=who.developer_id)
     )
     notice = "api_key_revoked" if done else "nothing_changed"
     return visit.redirect(path, notice)
 
 
-async def _take(visit: Visit, subject_id: bytes) -> dict[str, str] | None:
-    portal, now, session_id = visit.portal, visit.now, visit.who.id
+async def _take(visit: Visit, tx: Transaction, subject_id: bytes) -> dict[str, str] | None:
     row = from_text(visit.path("shown"))
     if row is None:
         return None
-    return await portal.store.write(lambda tx: shown_once.take(tx, portal.secret, row, session_id, subject_id, now))
+    return await shown_once.take(tx, visit.portal.secret, row, visit.who.id, subject_id, visit.now)
 
 
 async def _api_keys(visit: Visit, errors: dict[str, str]) -> Response:
     provider = await provider_of(visit)
-    found = await visit.portal.access.read(lambda tx: providers.keys_of(tx, provider.id))
+    found = await visit.read(lambda tx: providers.keys_of(tx, provider.id))
     return visit.page(
         "organisation/api_keys.html",
         errors=errors,

@@ -1,13 +1,19 @@
 """The operator's pages: what waits for approval, and every subscription in force."""
 
+from typing import TypeAlias
+
 from starlette.responses import Response
 
 from strongroom.access import subscription_states, subscriptions
+from strongroom.access.subscriptions import SubscriptionRecord
 from strongroom.portal.membership import organisations
 from strongroom.portal.refusals import Absent
-from strongroom.portal.subscriptions.decisions import DECISIONS, decide, tell_owners
+from strongroom.portal.subscriptions.decisions import DECISIONS, decide
 from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.runtime.ids import from_text
+from strongroom.storage import Transaction
+
+_Named: TypeAlias = tuple[SubscriptionRecord, str]
 
 PAGE_SIZE = 100
 
@@ -19,14 +25,16 @@ _QUESTIONS = {
 
 
 async def show(visit: Visit) -> Response:
-    access = visit.portal.access
     before = from_text(visit.query("before"))
     # Page by page: accounts are free, and a hundred of somebody's must not hide those that came after them.
     after = from_text(visit.query("after")) or b""
-    waiting = await access.read(lambda tx: subscription_states.waiting(tx, PAGE_SIZE, after))
-    found = await access.read(lambda tx: subscription_states.all_in_force(tx, PAGE_SIZE, before))
-    ids = {record.provider_id for record, _ in waiting}
-    owners = await visit.portal.store.read_many(lambda tx: organisations.owners_of(tx, ids))
+
+    async def look(tx: Transaction) -> tuple[list[_Named], dict[bytes, list[str]], list[_Named]]:
+        waiting = await subscription_states.waiting(tx, PAGE_SIZE, after)
+        owners = await organisations.owners_of(tx, {record.provider_id for record, _ in waiting})
+        return waiting, owners, await subscription_states.all_in_force(tx, PAGE_SIZE, before)
+
+    waiting, owners, found = await visit.read_many(look)
     return visit.page(
         "operator.html",
         waiting=waiting,
@@ -47,18 +55,19 @@ async def change(visit: Visit) -> Response:
     if act in _QUESTIONS and not visit.is_confirmed:
         return await _ask(visit, act, provider_id, subscription_id)
     reason, who = visit.form.text("reason"), visit.who.developer_id
-    record = await portal.access.write(
-        lambda tx: decide(tx, act, provider_id, subscription_id, now, actor_id=who, reason=reason)
+    mail, base_url = portal.mail, portal.url("")
+    written_to = await visit.write(
+        lambda tx: decide(
+            tx, act, provider_id, subscription_id, now, mail=mail, base_url=base_url, actor_id=who, reason=reason
+        )
     )
-    if record is None:
+    if written_to is None:
         return visit.redirect("/operator", "nothing_changed")
-    await portal.store.write(lambda tx: tell_owners(tx, portal.mail, act, record, portal.url(""), reason, now))
-    portal.mail.wake()
     return visit.redirect("/operator", DECISIONS[act].action)
 
 
 async def _ask(visit: Visit, act: str, provider_id: bytes, subscription_id: bytes) -> Response:
-    record = await visit.portal.access.read(lambda tx: subscriptions.read(tx, provider_id, subscription_id))
+    record = await visit.read(lambda tx: subscriptions.read(tx, provider_id, subscription_id))
     if record is None:
         raise Absent
     heading, text, button = _QUESTIONS[act]

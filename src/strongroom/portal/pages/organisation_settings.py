@@ -5,7 +5,6 @@ from starlette.responses import Response
 from strongroom.access.closing import InUse
 from strongroom.access.providers import NameTaken
 from strongroom.portal import limits
-from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.membership import closing, organisations
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
 from strongroom.portal.pages.organisation import organisation_name_error, provider_of
@@ -25,7 +24,7 @@ async def rename(visit: Visit) -> Response:
     error = organisation_name_error(name)
     if error is None:
         try:
-            done = await visit.portal.access.write(lambda tx: closing.rename(tx, provider, name, actor, now))
+            done = await visit.write(lambda tx: closing.rename(tx, provider, name, actor, now))
         except NameTaken:
             error = "This name is taken."
     if error is not None:
@@ -37,30 +36,30 @@ async def rename(visit: Visit) -> Response:
 async def close(visit: Visit) -> Response:
     """For good, so the name is typed and the password asked for: neither a slip nor a stolen session gets this far."""
     provider, developer = await provider_of(visit), await own(visit)
-    errors = {}
+    now, errors = visit.now, {}
     if visit.form.text("confirmation") != provider.name:
         errors["confirmation"] = "This is not the name of the organisation."
     elif not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
         errors["password"] = WRONG_PASSWORD
+
+    async def work(tx: Transaction) -> bool:
+        # Verifying a password takes a while, in which it can be reset, and whoever gave it put out.
+        await signing_in.require_unchanged(tx, developer)
+        await organisations.require_owner(tx, provider.id, developer.id)
+        await limits.count(tx, visit.portal.secret, limits.CLOSINGS, developer.id.hex(), now)
+        return await closing.close(tx, visit.portal, provider, developer.id, now)
+
     if not errors:
-        await visit.portal.store.write(lambda tx: _still_may(visit, tx, provider.id, developer))
         try:
-            done = await closing.close(visit.portal, provider, developer.id)
+            done = await visit.write(work)
         except InUse as error:
             errors[""] = (
-                f"A key was used {ago(error.at, visit.now)}, so somebody still depends on it. Cancel the subscription "
+                f"A key was used {ago(error.at, now)}, so somebody still depends on it. Cancel the subscription "
                 "first, or wait until its keys were not used for a day."
             )
         else:
             return visit.redirect("/", "organisation_closed" if done else "nothing_changed")
     return await _page(visit, errors)
-
-
-async def _still_may(visit: Visit, tx: Transaction, provider_id: bytes, developer: Developer) -> None:
-    # Verifying a password takes a while, in which it can be reset, and whoever gave it put out.
-    await signing_in.require_unchanged(tx, developer)
-    await organisations.require_owner(tx, provider_id, developer.id)
-    await limits.count(tx, visit.portal.secret, limits.CLOSINGS, developer.id.hex(), visit.now)
 
 
 async def _page(visit: Visit, errors: dict[str, str]) -> Response:

@@ -1,8 +1,9 @@
 """The people of an organisation: roles, invitations, handing over and leaving."""
 
+from typing import Any
+
 from starlette.responses import Response
 
-from strongroom.access import providers
 from strongroom.portal import limits
 from strongroom.portal.accounts import developers
 from strongroom.portal.accounts.developers import called
@@ -30,7 +31,7 @@ async def invite(visit: Visit) -> Response:
     email, role = canonical_email(visit.form.text("email")), _role(visit)
     if email is None:
         return await _page(visit, {"email": WRONG_EMAIL})
-    members = await portal.store.read(lambda tx: organisations.members_of(tx, provider.id))
+    members = await visit.read(lambda tx: organisations.members_of(tx, provider.id))
     if email in {canonical_email(member.email) for member in members}:
         return await _page(visit, {"email": "This colleague belongs to the organisation already."})
     await visit.count(limits.MAIL_FROM, visit.network)
@@ -51,7 +52,7 @@ async def invite(visit: Visit) -> Response:
 async def withdraw(visit: Visit) -> Response:
     provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
     row = _id(visit, "invitation")
-    done = await visit.portal.store.write(lambda tx: invitations.withdraw(tx, provider_id, row, actor, now))
+    done = await visit.write(lambda tx: invitations.withdraw(tx, provider_id, row, actor, now))
     return visit.redirect(_path(visit), "invitation_withdrawn" if done else "nothing_changed")
 
 
@@ -66,10 +67,9 @@ async def set_role(visit: Visit) -> Response:
         return done
 
     try:
-        done = await visit.portal.store.write(work)
+        done = await visit.write(work)
     except LastOwner:
         return visit.redirect(_path(visit), "last_owner")
-    visit.portal.mail.wake()
     return visit.redirect(_path(visit), "role_changed" if done else "nothing_changed")
 
 
@@ -89,8 +89,7 @@ async def hand_over(visit: Visit) -> Response:
             await _tell(visit, tx, actor, name, "You handed over, and are now a member of")
         return done
 
-    done = await visit.portal.store.write(work)
-    visit.portal.mail.wake()
+    done = await visit.write(work)
     return visit.redirect(_path(visit), "handed_over" if done else "nothing_changed")
 
 
@@ -111,15 +110,15 @@ async def leave(visit: Visit) -> Response:
 
 
 async def show_invitation(visit: Visit) -> Response:
-    found, name = await _invitation(visit)
+    link = visit.path("link")
+    found = await visit.read(lambda tx: invitations.find(tx, link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="invitation")
     session = visit.signed_in
     return visit.page(
         "invitation.html",
         invitation=found,
-        name=name,
-        link=visit.path("link"),
+        link=link,
         is_theirs=session is not None and canonical_email(session.email) == found.email,
     )
 
@@ -127,34 +126,23 @@ async def show_invitation(visit: Visit) -> Response:
 async def accept(visit: Visit) -> Response:
     """For whoever is signed in with the address the link was sent to: a forwarded link opens nothing."""
     link, now, who = visit.path("link"), visit.now, visit.who
-    found, _ = await _invitation(visit)
-    if found is None or canonical_email(who.email) != found.email:
-        return await show_invitation(visit)
 
-    async def work(tx: Transaction) -> bool:
-        if not await invitations.consume(tx, link, now):
-            return False
-        return await organisations.join(tx, found.provider_id, who.developer_id, found.role, now)
+    async def work(tx: Transaction) -> tuple[Invitation | None, bool]:
+        found = await invitations.find(tx, link, now)
+        if found is None or canonical_email(who.email) != found.email:
+            return None, False
+        return found, await invitations.accept(tx, found, who.developer_id, now)
 
-    done = await visit.portal.store.write(work)
-    return visit.redirect(f"/organisations/{to_text(found.provider_id)}", "joined" if done else "nothing_changed")
-
-
-async def _invitation(visit: Visit) -> tuple[Invitation | None, str]:
-    portal, link = visit.portal, visit.path("link")
-    found = await portal.store.read(lambda tx: invitations.find(tx, link, visit.now))
+    found, done = await visit.write(work)
     if found is None:
-        return None, ""
-    provider = await portal.access.read(lambda tx: providers.read(tx, found.provider_id))
-    if provider is None or provider.closed_at is not None:
-        return None, ""
-    return found, provider.name
+        return await show_invitation(visit)
+    return visit.redirect(f"/organisations/{to_text(found.provider_id)}", "joined" if done else "nothing_changed")
 
 
 async def _called(visit: Visit, developer_id: bytes) -> str:
     """What the colleague is called; `Absent` for anybody else."""
     provider_id = visit.organisation.provider_id
-    members = await visit.portal.store.read(lambda tx: organisations.members_of(tx, provider_id))
+    members = await visit.read(lambda tx: organisations.members_of(tx, provider_id))
     for member in members:
         if member.developer_id == developer_id:
             return called(member.name, member.email)
@@ -172,10 +160,9 @@ async def _remove(visit: Visit, developer_id: bytes) -> Response:
         return done
 
     try:
-        done = await visit.portal.store.write(work)
+        done = await visit.write(work)
     except LastOwner:
         return visit.redirect(_path(visit), "last_owner")
-    visit.portal.mail.wake()
     if done and developer_id == actor:
         return visit.redirect("/", "left")
     return visit.redirect(_path(visit), "member_removed" if done else "nothing_changed")
@@ -197,14 +184,15 @@ async def _tell(visit: Visit, tx: Transaction, developer_id: bytes, organisation
 
 async def _page(visit: Visit, errors: dict[str, str]) -> Response:
     provider = await provider_of(visit)
-    store, now = visit.portal.store, visit.now
-    return visit.page(
-        "organisation/people.html",
-        errors=errors,
-        provider=provider,
-        members=await store.read(lambda tx: organisations.members_of(tx, provider.id)),
-        invitations=await store.read(lambda tx: invitations.list_of(tx, provider.id, now)),
-    )
+
+    async def look(tx: Transaction) -> dict[str, Any]:
+        return {
+            "members": await organisations.members_of(tx, provider.id),
+            "invitations": await invitations.list_of(tx, provider.id, visit.now),
+        }
+
+    shown = await visit.read(look)
+    return visit.page("organisation/people.html", errors=errors, provider=provider, **shown)
 
 
 def _path(visit: Visit) -> str:

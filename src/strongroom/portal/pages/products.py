@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from strongroom.portal.pages.organisation import own_providers
+from strongroom.portal.membership import organisations
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web.page import Needs, Page, Visit
 
@@ -15,7 +15,9 @@ async def show(visit: Visit) -> Response:
     product = visit.portal.products.find(visit.path("product"))
     if product is None:
         raise Absent
-    return visit.page("products/detail.html", product=product, own=await own_providers(visit))
+    developer_id = visit.who.developer_id
+    own = await visit.read(lambda tx: organisations.own(tx, developer_id))
+    return visit.page("products/detail.html", product=product, own=own)
 
 
 PAGES = (

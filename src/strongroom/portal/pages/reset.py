@@ -48,7 +48,7 @@ async def sent(visit: Visit) -> Response:
 
 async def show_new(visit: Visit) -> Response:
     link = visit.path("link")
-    found = await visit.portal.store.read(lambda tx: links.find(tx, "reset", link, visit.now))
+    found = await visit.read(lambda tx: links.find(tx, "reset", link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="reset")
     return visit.page("new_password.html", email=found.email)
@@ -57,7 +57,7 @@ async def show_new(visit: Visit) -> Response:
 async def set_new(visit: Visit) -> Response:
     """A new password, and every session ends. A second factor stays: a mailbox alone is not enough."""
     portal, link, password = visit.portal, visit.path("link"), visit.form.exact("password")
-    found = await portal.store.read(lambda tx: links.find(tx, "reset", link, visit.now))
+    found = await visit.read(lambda tx: links.find(tx, "reset", link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="reset")
     fault = passwords.fault(password, found.email)
@@ -79,9 +79,8 @@ async def set_new(visit: Visit) -> Response:
         )
         return True
 
-    if not await portal.store.write(work):
+    if not await visit.write(work):
         return visit.page("link_over.html", status=404, what="reset")
-    portal.mail.wake()
     signing_in.forget(visit)
     return visit.redirect("/sign-in", "password_changed")
 

@@ -31,7 +31,7 @@ async def check_code(visit: Visit) -> Response:
         await limits.count(tx, portal.secret, limits.SECOND_FACTOR_DAY, key, visit.now)
         return await limits.count(tx, portal.secret, limits.SECOND_FACTOR, key, visit.now)
 
-    tried = await portal.store.write(begin)
+    tried = await visit.write(begin)
 
     async def work(tx: Transaction) -> str | None:
         await developers.take_turn(tx, session.developer_id)
@@ -45,7 +45,7 @@ async def check_code(visit: Visit) -> Response:
             await limits.forget(tx, portal.secret, limit, key)
         return await signing_in.open_session(visit, tx, developer.id, "full")
 
-    token = await portal.store.write(work)
+    token = await visit.write(work)
     if token is None:
         if tried == limits.SECOND_FACTOR.times:
             await _tell_of_guessing(visit)
@@ -59,8 +59,7 @@ async def _tell_of_guessing(visit: Visit) -> None:
     portal = visit.portal
     what = "Your password was right at a sign-in, and then many wrong codes were entered for the second step."
     message = messages.security_notice(visit.who.email, what, portal.url("/account/security"))
-    await portal.store.write(lambda tx: portal.mail.put(tx, message, visit.now))
-    portal.mail.wake()
+    await visit.write(lambda tx: portal.mail.put(tx, message, visit.now))
 
 
 async def passkey_options(visit: Visit) -> Response:
@@ -74,11 +73,9 @@ async def passkey_options(visit: Visit) -> Response:
     await visit.count(limits.CHALLENGES_FROM, visit.network)
     session, known = visit.session, []
     if session is not None:
-        known = await visit.portal.store.read(lambda tx: passkeys.list_of(tx, session.developer_id))
+        known = await visit.read(lambda tx: passkeys.list_of(tx, session.developer_id))
     options = ceremonies.request_options(where, [passkey.credential_id for passkey in known])
-    await visit.portal.store.write(
-        lambda tx: challenges.remember(tx, options.challenge, "sign_in", visit.binding, visit.now)
-    )
+    await visit.write(lambda tx: challenges.remember(tx, options.challenge, "sign_in", visit.binding, visit.now))
     return visit.dressed(Response(options.json, media_type="application/json"))
 
 
@@ -98,12 +95,12 @@ async def use_passkey(visit: Visit) -> Response:
 
 
 async def _prove(visit: Visit, where: ceremonies.Site, credential: str) -> str:
-    store, session = visit.portal.store, visit.session
+    session = visit.session
     challenge = ceremonies.challenge_of(credential)
     credential_id = ceremonies.credential_id_of(credential)
-    if not await store.write(lambda tx: challenges.use(tx, challenge, "sign_in", visit.binding, visit.now)):
+    if not await visit.write(lambda tx: challenges.use(tx, challenge, "sign_in", visit.binding, visit.now)):
         raise PasskeyRefused
-    half = await store.read(lambda tx: passkeys.find(tx, credential_id))
+    half = await visit.read(lambda tx: passkeys.find(tx, credential_id))
     if half is None or (session is not None and session.developer_id != half.developer_id):
         raise PasskeyRefused
     count = ceremonies.verify(where, challenge, credential, half.public_key, half.sign_count)
@@ -113,7 +110,7 @@ async def _prove(visit: Visit, where: ceremonies.Site, credential: str) -> str:
             raise PasskeyRefused
         return await signing_in.open_session(visit, tx, half.developer_id, "full")
 
-    return await store.write(work)
+    return await visit.write(work)
 
 
 async def _accept(visit: Visit, tx: Transaction, developer: Developer, code: str) -> bool:
@@ -144,7 +141,7 @@ async def _form(visit: Visit, onward: str, errors: dict[str, str] | None = None)
             bool(await passkeys.list_of(tx, session.developer_id)),
         )
 
-    totp, has_passkeys = await visit.portal.store.read(look)
+    totp, has_passkeys = await visit.read(look)
     return visit.page(
         "second_factor.html",
         errors=errors,

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from strongroom.portal.accounts import ceremonies, developers, passkeys, passwords, second_factor, sessions
 from strongroom.portal.accounts.developers import Developer
-from strongroom.portal.membership.activity import told
+from strongroom.portal.membership.activity import sentence_of
 from strongroom.portal.messaging import messages
 from strongroom.portal.pages.account import WRONG_PASSWORD, own
 from strongroom.portal.refusals import Absent
@@ -44,29 +44,26 @@ async def change_password(visit: Visit) -> Response:
         await tell(visit, tx, developer, "The password of your account was changed.")
         return await signing_in.open_session(visit, tx, developer.id, "full")
 
-    signing_in.remember(visit, await portal.store.write(work))
-    portal.mail.wake()
+    signing_in.remember(visit, await visit.write(work))
     return visit.redirect("/account/security", "password_changed")
 
 
 async def end_session(visit: Visit) -> Response:
     session_id = from_text(visit.form.text("session"))
     developer_id = visit.who.developer_id
-    if session_id is None or not await visit.portal.store.write(
-        lambda tx: sessions.end_one(tx, developer_id, session_id)
-    ):
+    if session_id is None or not await visit.write(lambda tx: sessions.end_one(tx, developer_id, session_id)):
         raise Absent
     return visit.redirect("/account/security", "session_ended")
 
 
 async def end_other_sessions(visit: Visit) -> Response:
     session = visit.who
-    await visit.portal.store.write(lambda tx: sessions.end_all(tx, session.developer_id, but=session.id))
+    await visit.write(lambda tx: sessions.end_all(tx, session.developer_id, but=session.id))
     return visit.redirect("/account/security", "sessions_ended")
 
 
 async def tell(visit: Visit, tx: Transaction, developer: Developer, what: str) -> None:
-    """Mail about a change to the account, in the transaction of the change; the caller wakes the queue."""
+    """Mail about a change to the account, in the transaction of the change."""
     message = messages.security_notice(developer.email, what, visit.portal.url("/account/security"))
     await visit.portal.mail.put(tx, message, visit.now)
 
@@ -83,10 +80,10 @@ async def _page(visit: Visit, errors: dict[str, str]) -> Response:
             "passkeys": await passkeys.list_of(tx, developer.id),
             "codes_left": await second_factor.recovery_codes_left(tx, developer.id),
             "sessions": await sessions.list_of(tx, developer.id, visit.now, idle),
-            "events": [(told(one)[0], one.at) for one in await audit.list_of(tx, developer.id, EVENTS_SHOWN)],
+            "events": [(sentence_of(one)[0], one.at) for one in await audit.list_of(tx, developer.id, EVENTS_SHOWN)],
         }
 
-    found = await visit.portal.store.read(look)
+    found = await visit.read(look)
     return visit.page(
         "security.html",
         errors=errors,

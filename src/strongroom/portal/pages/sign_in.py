@@ -25,8 +25,8 @@ async def sign_in(visit: Visit) -> Response:
     portal, password = visit.portal, visit.form.exact("password")
     onward = visit.form.text("next")
     email = canonical_email(visit.form.text("email")) or ""
-    await portal.store.write(lambda tx: _count(visit, tx, email))
-    developer = await portal.store.read(lambda tx: developers.find(tx, email)) if email else None
+    await visit.write(lambda tx: _count(visit, tx, email))
+    developer = await visit.read(lambda tx: developers.find(tx, email)) if email else None
     right = await portal.passwords.verify(password, developer.password_hash if developer is not None else None)
     if developer is None or not right:
         return _form(visit, onward, WRONG)
@@ -45,7 +45,7 @@ async def sign_in(visit: Visit) -> Response:
         stage: sessions.Stage = "password" if await signing_in.has_second_factor(tx, developer.id) else "full"
         return stage, await signing_in.open_session(visit, tx, developer.id, stage)
 
-    opened = await portal.store.write(work)
+    opened = await visit.write(work)
     if opened is None:
         return _form(visit, onward, WRONG)
     stage, token = opened
@@ -59,7 +59,7 @@ async def sign_in(visit: Visit) -> Response:
 async def sign_out(visit: Visit) -> Response:
     token = visit.token
     if token is not None:
-        await visit.portal.store.write(lambda tx: sessions.end(tx, token))
+        await visit.write(lambda tx: sessions.end(tx, token))
     signing_in.forget(visit)
     return visit.redirect("/sign-in", "signed_out")
 

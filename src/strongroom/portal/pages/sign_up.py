@@ -53,7 +53,7 @@ async def sent(visit: Visit) -> Response:
 
 async def show_confirm(visit: Visit) -> Response:
     link = visit.path("link")
-    found = await visit.portal.store.read(lambda tx: sign_ups.find(tx, link, visit.now))
+    found = await visit.read(lambda tx: sign_ups.find(tx, link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="confirm")
     return visit.page("confirm.html", email=found.email)
@@ -65,7 +65,7 @@ async def confirm(visit: Visit) -> Response:
     Otherwise an account with somebody else's password could be had by whoever gets the owner to open a link.
     """
     portal, link = visit.portal, visit.path("link")
-    found = await portal.store.read(lambda tx: sign_ups.find(tx, link, visit.now))
+    found = await visit.read(lambda tx: sign_ups.find(tx, link, visit.now))
     if found is None:
         return visit.page("link_over.html", status=404, what="confirm")
     key = tokens.digest(link).hex()
@@ -78,7 +78,7 @@ async def confirm(visit: Visit) -> Response:
         developer_id = await sign_ups.confirm(tx, link, visit.now)
         return None if developer_id is None else await open_session(visit, tx, developer_id, "full")
 
-    token = await portal.store.write(work)
+    token = await visit.write(work)
     if token is None:
         return visit.page("link_over.html", status=404, what="confirm")
     remember(visit, token)

@@ -11,6 +11,7 @@ from strongroom.portal.subscriptions.subscribing import Detail
 from strongroom.portal.web.page import Needs, Page, Visit
 from strongroom.runtime.clock import SECOND
 from strongroom.runtime.ids import from_text, to_text
+from strongroom.storage import Transaction
 
 WRONG_DAY = "Choose a day after today, at most ten years from now."
 NO_LATER_END = "The product allows no later end."
@@ -23,7 +24,7 @@ def path_of(visit: Visit, subscription_id: bytes) -> str:
 async def detail_of(visit: Visit) -> Detail:
     """The subscription of the path, if it is the organisation's."""
     provider_id, subscription_id = visit.organisation.provider_id, from_text(visit.path("subscription"))
-    return await visit.portal.access.read(lambda tx: subscribing.read(tx, provider_id, subscription_id, visit.now))
+    return await visit.read(lambda tx: subscribing.read(tx, provider_id, subscription_id, visit.now))
 
 
 def _product(visit: Visit) -> Product:
@@ -51,20 +52,22 @@ async def subscribe(visit: Visit) -> Response:
         ends = subscribing.key_expiry(visit.form.text("key_ends"), now)
     except subscribing.WrongExpiry:
         errors["key_ends"] = WRONG_DAY
+
+    async def work(tx: Transaction) -> tuple[bytes, bytes]:
+        new = await subscribing.subscribe(tx, provider.id, product, name, who.developer_id, now, ends)
+        values = {"primary": new.primary, "secondary": new.secondary}
+        if product.approval:
+            await decisions.tell_operators(tx, portal, name, provider.name, product.name, now)
+        return new.id, await shown_once.put(tx, portal.secret, who.id, new.id, values, now)
+
     if not errors:
         try:
-            new = await portal.access.write(
-                lambda tx: subscribing.subscribe(tx, provider.id, product, name, who.developer_id, now, ends)
-            )
+            subscription_id, row = await visit.write(work)
         except subscribing.TooManySubscriptions:
             errors["name"] = f"An organisation has at most {subscribing.MAX_IN_FORCE} subscriptions."
     if errors:
         return visit.page("subscription/new.html", product=product, provider=provider, errors=errors)
-    values = {"primary": new.primary, "secondary": new.secondary}
-    row = await portal.store.write(lambda tx: shown_once.put(tx, portal.secret, who.id, new.id, values, now))
-    if product.approval:  # after the keys have a page: nothing else shows them, and the operator has a list
-        await decisions.tell_operators(portal, name, provider.name, product.name, now)
-    return visit.redirect(f"{path_of(visit, new.id)}/keys/{to_text(row)}")
+    return visit.redirect(f"{path_of(visit, subscription_id)}/keys/{to_text(row)}")
 
 
 async def show(visit: Visit) -> Response:
@@ -74,17 +77,18 @@ async def show(visit: Visit) -> Response:
 async def activate(visit: Visit) -> Response:
     provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
     record = (await detail_of(visit)).subscription
-    done = await visit.portal.access.write(lambda tx: subscribing.activate(tx, provider_id, record.id, who, now))
     path, shown = path_of(visit, record.id), from_text(visit.form.text("shown"))
-    if done and shown is not None and await _still_shown(visit, record.id, shown):
+
+    async def work(tx: Transaction) -> tuple[bool, bool]:
+        if not await subscribing.activate(tx, provider_id, record.id, who, now):
+            return False, False
+        # The page of the new keys can be come back to for five minutes.
+        return True, shown is not None and await shown_once.waits(tx, shown, visit.who.id, record.id, now)
+
+    done, still_shown = await visit.write(work)
+    if shown is not None and still_shown:
         path = f"{path}/keys/{to_text(shown)}"
     return visit.redirect(path, "subscription_activated" if done else "nothing_changed")
-
-
-async def _still_shown(visit: Visit, subscription_id: bytes, shown: bytes) -> bool:
-    """Whether the page of the new keys can be come back to: it cannot after five minutes."""
-    session_id = visit.who.id
-    return await visit.portal.store.read(lambda tx: shown_once.waits(tx, shown, session_id, subscription_id, visit.now))
 
 
 async def rename(visit: Visit) -> Response:
@@ -94,9 +98,7 @@ async def rename(visit: Visit) -> Response:
     wrong = name_error(name)
     if wrong is not None:
         return await subscription_page(visit, detail, {"name": wrong})
-    done = await visit.portal.access.write(
-        lambda tx: subscribing.rename(tx, provider_id, detail.subscription.id, name, who, now)
-    )
+    done = await visit.write(lambda tx: subscribing.rename(tx, provider_id, detail.subscription.id, name, who, now))
     return visit.redirect(path_of(visit, detail.subscription.id), "renamed" if done else "nothing_changed")
 
 
@@ -116,7 +118,7 @@ async def set_expiry(visit: Visit) -> Response:
         else:
             wrong = f"Choose a day after today, and no later than {day(latest)}."
         return await subscription_page(visit, detail, {"ends": wrong})
-    done = await visit.portal.access.write(lambda tx: subscribing.set_expiry(tx, provider_id, record.id, at, who, now))
+    done = await visit.write(lambda tx: subscribing.set_expiry(tx, provider_id, record.id, at, who, now))
     return visit.redirect(path_of(visit, record.id), "expiry_changed" if done else "nothing_changed")
 
 
@@ -128,7 +130,7 @@ async def show_cancel(visit: Visit) -> Response:
 async def cancel(visit: Visit) -> Response:
     provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
     record = (await detail_of(visit)).subscription
-    done = await visit.portal.access.write(lambda tx: subscribing.cancel(tx, provider_id, record.id, who, now))
+    done = await visit.write(lambda tx: subscribing.cancel(tx, provider_id, record.id, who, now))
     return visit.redirect(path_of(visit, record.id), "subscription_cancelled" if done else "nothing_changed")
 
 
@@ -137,11 +139,16 @@ async def subscription_page(visit: Visit, detail: Detail, errors: dict[str, str]
     portal, record = visit.portal, detail.subscription
     product = portal.products.find(record.product)
     latest = subscribing.latest_end(record, product)
-    used = await portal.access.read_many(lambda tx: quotas.read(tx, record.provider_id, record.id, product, visit.now))
+
+    async def look(tx: Transaction) -> tuple[quotas.Used, str | None]:
+        used = await quotas.read(tx, record.provider_id, record.id, product, visit.now)
+        return used, await decisions.reason_of(tx, record)
+
+    used, reason = await visit.read_many(look)
     return visit.page(
         "subscription/detail.html",
         errors=errors,
-        reason=await portal.access.read(lambda tx: decisions.reason_of(tx, record)),
+        reason=reason,
         provider=await provider_of(visit),
         detail=detail,
         product=product,

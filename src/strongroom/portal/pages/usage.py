@@ -43,7 +43,7 @@ async def show(visit: Visit) -> Response:
             await quotas.read(tx, record.provider_id, record.id, product, now),
         )
 
-    every, used = await portal.access.read_many(look)
+    every, used = await visit.read_many(look)
     spans = usage.together(span for span in every if not key or span.slot == key)
     refused: Counter[str] = Counter()
     for span in spans:
@@ -57,7 +57,6 @@ async def show(visit: Visit) -> Response:
         ranges=charts.RANGES,
         key=key,
         keys=[(slot, _sum(span for span in every if span.slot == slot)) for slot in subscriptions.SLOTS],
-        uncounted=_sum(span for span in every if not span.slot),
         whole=_sum(spans),
         refused=refused.most_common(),
         latencies=list(

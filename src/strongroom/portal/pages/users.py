@@ -9,6 +9,7 @@ from strongroom.runtime.ids import from_text, to_text
 from strongroom.services import audit
 from strongroom.services.audit import Action
 from strongroom.services.user_metadata import UserMetadata
+from strongroom.storage import Transaction
 
 PAGE_SIZE = 50
 # What is asked for, what was done, and what was not possible.
@@ -42,10 +43,8 @@ async def change(visit: Visit) -> Response:
         raise Absent
     path, actor = f"/organisations/{visit.path('organisation')}/users", visit.who.developer_id
 
-    async def note(action: Action) -> None:
-        await portal.store.write(
-            lambda tx: audit.record(tx, provider_id, action, now, actor_id=actor, object_id=user_id, detail=area)
-        )
+    async def note(tx: Transaction, action: Action) -> None:
+        await audit.record(tx, provider_id, action, now, actor_id=actor, object_id=user_id, detail=area)
 
     if await directory.read(provider_id, user_id) is None:
         return visit.redirect(path, "nothing_changed")
@@ -56,9 +55,10 @@ async def change(visit: Visit) -> Response:
     # The user is in another database than the audit, so no transaction holds both. What is to be done is noted first:
     # without that line nothing happens, and whatever fails afterwards leaves it standing.
     asked, succeeded, failed = _ACTS[act]
-    await note(asked)
+    await visit.write(lambda tx: note(tx, asked))
     done = await (directory.suspend if act == "suspend" else directory.resume)(provider_id, user_id)
-    await note(succeeded if done else failed)
+    # In any case, also where the visitor was put out meanwhile.
+    await portal.store.write(lambda tx: note(tx, succeeded if done else failed))
     return visit.redirect(path, succeeded if done else "nothing_changed")
 
 

@@ -1,9 +1,7 @@
 """What the operator decides about a subscription, on the page and on the command line alike; owners are told."""
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 from strongroom.access import subscription_states, subscriptions
@@ -11,16 +9,14 @@ from strongroom.access.subscriptions import SubscriptionRecord
 from strongroom.portal import lengths, limits
 from strongroom.portal.accounts.emails import canonical_email
 from strongroom.portal.area import Portal
+from strongroom.portal.limits import TooMany
 from strongroom.portal.membership import organisations
 from strongroom.portal.messaging import messages
-from strongroom.portal.messaging.mail import MailQueue, Message
+from strongroom.portal.messaging.mail import MailQueue
 from strongroom.runtime.ids import to_text
-from strongroom.runtime.logging import LOGGER
 from strongroom.services import audit
 from strongroom.services.audit import Action
-from strongroom.storage import Transaction, Unavailable
-
-_logger = logging.getLogger(LOGGER)
+from strongroom.storage import Transaction
 
 _Run: TypeAlias = Callable[[Transaction, SubscriptionRecord, int], Awaitable[bool]]
 
@@ -70,16 +66,27 @@ async def decide(
     subscription_id: bytes,
     now: int,
     *,
+    mail: MailQueue | None,
+    base_url: str,
     actor_id: bytes | None = None,
     reason: str = "",
-) -> SubscriptionRecord | None:
-    """Decide and note it, in the access database; None where it is not possible. The reason is told to the owners."""
+) -> int | None:
+    """Decide, note it and put down a message with the reason to every owner; how many messages.
+
+    None where it is not possible. `base_url` is the portal's; without `mail` nobody is written to.
+    """
     record = await subscriptions.read(tx, provider_id, subscription_id)
     if record is None or not await DECISIONS[name].run(tx, record, now):
         return None
-    action, detail = DECISIONS[name].action, _said(reason)
-    await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=subscription_id, detail=detail)
-    return record
+    action, outcome, said = DECISIONS[name].action, DECISIONS[name].outcome, _said(reason)
+    await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=subscription_id, detail=said)
+    if mail is None:
+        return 0
+    url = f"{base_url}/organisations/{to_text(provider_id)}/subscriptions/{to_text(subscription_id)}"
+    owners = (await organisations.owners_of(tx, [provider_id]))[provider_id]
+    for owner in owners:
+        await mail.put(tx, messages.subscription_news(owner, record.name, outcome, url, said), now)
+    return len(owners)
 
 
 def _said(reason: str) -> str:
@@ -87,43 +94,23 @@ def _said(reason: str) -> str:
     return "".join(character if character.isprintable() else " " for character in reason)[: lengths.MAX_REASON]
 
 
-async def tell_owners(
-    tx: Transaction, mail: MailQueue, name: str, record: SubscriptionRecord, base_url: str, reason: str, now: int
-) -> int:
-    """Put down a message to every owner, in the portal's database; how many. `base_url` is the portal's."""
-    url = f"{base_url}/organisations/{to_text(record.provider_id)}/subscriptions/{to_text(record.id)}"
-    owners = (await organisations.owners_of(tx, [record.provider_id]))[record.provider_id]
-    for owner in owners:
-        outcome, said = DECISIONS[name].outcome, _said(reason)
-        await mail.put(tx, messages.subscription_news(owner, record.name, outcome, url, said), now)
-    return len(owners)
+async def tell_operators(tx: Transaction, portal: Portal, name: str, organisation: str, product: str, now: int) -> None:
+    """Put down a message to every operator about a subscription that waits for approval, up to a limit for each.
 
-
-async def tell_operators(portal: Portal, name: str, organisation: str, product: str, now: int) -> None:
-    """A message to every operator about a subscription that waits for approval, up to a limit for each of them.
-
-    Where it cannot be put down the log says so, and nothing fails: the operator's page lists what waits.
+    Beyond the limit nothing fails: the operator's page lists what waits.
     """
-    for address in portal.settings.operators:
-        email = canonical_email(address)
-        if email is not None:
-            message = messages.subscription_waits(email, name, organisation, product, portal.url("/operator"))
-            try:
-                await portal.mail.write_unless_flooded(partial(_put_for_operator, portal, message, now))
-            except Unavailable as error:
-                _logger.warning("operator not told", extra={"cause": type(error.__cause__).__name__})
-
-
-async def _put_for_operator(portal: Portal, message: Message, now: int, tx: Transaction) -> None:
-    await limits.count(tx, portal.secret, limits.OPERATOR_NEWS, message.to, now)
-    await portal.mail.put(tx, message, now)
+    # In one order everywhere, so that two who subscribe at the same time do not wait for each other.
+    for email in sorted(filter(None, map(canonical_email, portal.settings.operators))):
+        try:
+            await limits.count(tx, portal.secret, limits.OPERATOR_NEWS, email, now)
+        except TooMany:
+            continue
+        message = messages.subscription_waits(email, name, organisation, product, portal.url("/operator"))
+        await portal.mail.put(tx, message, now)
 
 
 async def reason_of(tx: Transaction, record: SubscriptionRecord) -> str | None:
-    """Why a subscription was rejected or is suspended, empty where nobody said; None where it is neither.
-
-    Asked of the access database, where the decision was noted.
-    """
+    """Why a subscription was rejected or is suspended, empty where no reason was given; None where it is neither."""
     action = {"suspended": Action.subscription_suspended, "cancelled": Action.subscription_rejected}.get(record.state)
     # What was approved was not rejected: most of what ended is spared the walk through the acts.
     if action is None or (record.state == "cancelled" and record.approved_at is not None):

@@ -1,4 +1,4 @@
-"""What is done with subscriptions, by page and command line alike: the rules around the access store, and a note."""
+"""What is done with subscriptions, by page and command line alike: the rules around `access`, and a note."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime

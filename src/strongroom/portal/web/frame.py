@@ -27,7 +27,7 @@ from strongroom.portal.web.security_headers import HEADERS
 from strongroom.runtime.clock import SECOND
 from strongroom.runtime.ids import from_text
 from strongroom.runtime.logging import LOGGER, AccessLog
-from strongroom.storage import Unavailable
+from strongroom.storage import Transaction, Unavailable
 from strongroom.wire.refusal import Refused
 
 _logger = logging.getLogger(LOGGER)
@@ -92,7 +92,12 @@ class Frame:
         now = portal.clock.now()
         token = cookies.read(request, cookies.SESSION, secure=portal.secure)
         idle = portal.settings.portal_session_idle * SECOND
-        session = await portal.store.read(lambda tx: sessions.find(tx, token, now, idle)) if token else None
+
+        async def look(tx: Transaction) -> tuple[Session | None, Membership | None]:
+            session = await sessions.find(tx, token or "", now, idle)
+            return session, await self._membership(tx, page, request, session)
+
+        session, membership = await portal.store.read(look) if token else (None, None)
         if session is not None and token and now - session.seen_at >= sessions.TOUCH_EVERY:
             await portal.store.write(lambda tx: sessions.touch(tx, token, now))
         binding = token if session is not None else cookies.read(request, cookies.FORM, secure=portal.secure)
@@ -102,7 +107,7 @@ class Frame:
             now=now,
             token=token if session is not None else None,
             session=session,
-            membership=await self._membership(page, request, session),
+            membership=membership,
             binding=binding or secrets.token_urlsafe(24),
             form=Form({}),
             is_bound=bool(binding),
@@ -112,14 +117,13 @@ class Frame:
             visit.set_cookie(cookies.Cookie(cookies.FORM, visit.binding))
         return visit
 
-    async def _membership(self, page: Page, request: Request, session: Session | None) -> Membership | None:
+    async def _membership(
+        self, tx: Transaction, page: Page, request: Request, session: Session | None
+    ) -> Membership | None:
         if session is None or session.stage != "full" or "{organisation}" not in page.path:
             return None
         provider_id = from_text(request.path_params["organisation"])
-        if provider_id is None:
-            return None
-        developer_id = session.developer_id
-        return await self._portal.store.read(lambda tx: organisations.find(tx, provider_id, developer_id))
+        return None if provider_id is None else await organisations.find(tx, provider_id, session.developer_id)
 
     async def _handle(self, page: Page, visit: Visit, form: Form | None) -> Response:
         refusal = _refusal(page, visit)

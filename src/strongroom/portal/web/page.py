@@ -13,9 +13,12 @@ from strongroom.portal import limits, rendering
 from strongroom.portal.accounts.sessions import Session
 from strongroom.portal.area import PREFIX, Portal
 from strongroom.portal.limits import Limit
+from strongroom.portal.membership import organisations
 from strongroom.portal.membership.organisations import Membership
+from strongroom.portal.refusals import Forbidden
 from strongroom.portal.web import cookies
 from strongroom.portal.web.forms import Form, csrf_token
+from strongroom.storage import T, Transaction, Work
 
 Method: TypeAlias = Literal["GET", "POST"]
 
@@ -100,6 +103,29 @@ class Visit:
 
     def set_cookie(self, cookie: cookies.Cookie) -> None:
         self._cookies.append(cookie)
+
+    async def read(self, work: Work[T]) -> T:
+        return await self.portal.store.read(work)
+
+    async def read_many(self, work: Work[T]) -> T:
+        return await self.portal.store.read_many(work)
+
+    async def write(self, work: Work[T]) -> T:
+        """Run an act of the visitor as one transaction, then have the mail sent that it put down.
+
+        `Forbidden` where the visitor was put out of the organisation of the path meanwhile, or has another role.
+        """
+
+        async def act(tx: Transaction) -> T:
+            if self.membership is not None:
+                found = await organisations.find(tx, self.membership.provider_id, self.who.developer_id)
+                if found != self.membership:
+                    raise Forbidden
+            return await work(tx)
+
+        done = await self.portal.store.write(act)
+        self.portal.mail.wake()
+        return done
 
     async def count(self, limit: Limit, key: str) -> None:
         """One more time for this key, in a transaction of its own; `TooMany` once the limit is passed."""

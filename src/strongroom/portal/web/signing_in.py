@@ -46,7 +46,7 @@ async def password_is_right(visit: Visit, developer: Developer, password: str) -
     await visit.count(limits.CONFIRM_PASSWORD, key)
     if not await portal.passwords.verify(password, developer.password_hash):
         return False
-    await portal.store.write(lambda tx: limits.forget(tx, portal.secret, limits.CONFIRM_PASSWORD, key))
+    await visit.write(lambda tx: limits.forget(tx, portal.secret, limits.CONFIRM_PASSWORD, key))
     return True
 
 

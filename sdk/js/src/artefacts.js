@@ -1,6 +1,6 @@
 /** Artefacts: the small hash beside a ciphertext or a salt, as YAML or BSON of fixed shapes and nothing more. */
 
-import { concat, decodeStandard, encodeStandard, fromLatin1, latin1 } from "./encoding.js";
+import { concat, decodeLatin1, decodeStandard, encodeLatin1, encodeStandard } from "./encoding.js";
 import { refuse } from "./errors.js";
 import { evenBlock, flowScalar, literalBlock } from "./scalars.js";
 
@@ -48,7 +48,7 @@ export function addField(fields, name, value) {
 export function readArtefacts(bytes, { compat = false, version = ENCRYPTION } = {}) {
   if (bytes.length < 1 || bytes.length > ARTEFACT_LIMIT) malformed();
   if (bytes[0] === version) return { fields: readBson(bytes.slice(1), compat), format: "bson" };
-  return { fields: readYaml(latin1(bytes), compat), format: "yaml" };
+  return { fields: readYaml(decodeLatin1(bytes), compat), format: "yaml" };
 }
 
 /** The bytes of the hash; `entries` are `[name, value]` in the order they are written. */
@@ -58,9 +58,9 @@ export function writeArtefacts(entries, { format = "yaml", version = ENCRYPTION 
 }
 
 function readYaml(given, compat) {
-  const feeds = (text, end) => text.split(end).length;
+  const count = (text, end) => text.split(end).length;
   // Line ends are all of one kind: a single CR among them is damage, not a writer's habit.
-  const text = compat && feeds(given, "\r\n") === feeds(given, "\n") ? given.replaceAll("\r\n", "\n") : given;
+  const text = compat && count(given, "\r\n") === count(given, "\n") ? given.replaceAll("\r\n", "\n") : given;
   if (/[^\n -~]/.test(text)) malformed();
   const fields = new Map();
   if (/^(?:--- *(?:\n)?)?\{\} *\n*$/.test(text)) return fields;
@@ -100,7 +100,7 @@ function yamlValue(name, first, more, compat) {
   if (kind === "integer") return isPlain && /^(0|[1-9][0-9]{0,9})$/.test(text) ? Number(text) : malformed();
   if (kind === "text") return text;
   // Old writers left binary untagged where its bytes happened to be ASCII.
-  return compat ? fromLatin1(text) : malformed();
+  return compat ? encodeLatin1(text) : malformed();
 }
 
 function blockText(style, lines, chomping, indent) {
@@ -116,14 +116,14 @@ function binaryText(first, more, compat) {
 }
 
 function writeYaml(entries) {
-  if (entries.length === 0) return fromLatin1("--- {}\n");
+  if (entries.length === 0) return encodeLatin1("--- {}\n");
   const lines = entries.map(([name, value]) => {
     if (value instanceof Uint8Array) return `${name}: !binary |-\n  ${encodeStandard(value)}`;
     if (typeof value === "number") return `${name}: ${value}`;
     const isSafe = SAFE_PLAIN.test(value) && !WORDS.includes(value.toLowerCase());
     return `${name}: ${isSafe ? value : `'${value.replaceAll("'", "''")}'`}`;
   });
-  return fromLatin1(`---\n${lines.join("\n")}\n`);
+  return encodeLatin1(`---\n${lines.join("\n")}\n`);
 }
 
 function readBson(document, compat) {
@@ -136,7 +136,7 @@ function readBson(document, compat) {
   while (at < end) {
     const stop = document.indexOf(0, at + 1);
     if (stop < 0 || stop >= end) malformed();
-    const name = latin1(document.subarray(at + 1, stop));
+    const name = decodeLatin1(document.subarray(at + 1, stop));
     const [value, next] = bsonElement(document, view, document[at], stop + 1, end, compat);
     addField(fields, name, value);
     at = next;
@@ -159,15 +159,15 @@ function bsonElement(document, view, kind, at, end, compat) {
     return [document.slice(start + 1, start + 1 + size), start + 1 + size];
   }
   if (kind !== 0x02 || size < 1 || size > end - start || document[start + size - 1] !== 0) malformed();
-  return [latin1(document.subarray(start, start + size - 1)), start + size];
+  return [decodeLatin1(document.subarray(start, start + size - 1)), start + size];
 }
 
 function writeBson(entries) {
   const int32 = (number) => new Uint8Array(Int32Array.of(number).buffer);
   const elements = entries.map(([name, value]) => {
-    const head = (kind) => concat(Uint8Array.of(kind), fromLatin1(`${name}\0`));
+    const head = (kind) => concat(Uint8Array.of(kind), encodeLatin1(`${name}\0`));
     if (value instanceof Uint8Array) return concat(head(0x05), int32(value.length), Uint8Array.of(0), value);
-    if (typeof value === "string") return concat(head(0x02), int32(value.length + 1), fromLatin1(`${value}\0`));
+    if (typeof value === "string") return concat(head(0x02), int32(value.length + 1), encodeLatin1(`${value}\0`));
     return concat(head(0x10), int32(value));
   });
   const body = concat(...elements);

@@ -23,7 +23,9 @@ _RANGES: Final = """
 """
 
 _BOUNDS: Final = [
-    bound for pair in _RANGES.split() for first, _, last in [pair.partition("-")]
+    bound
+    for pair in _RANGES.split()
+    for first, _, last in [pair.partition("-")]
     for bound in (int(first, 16), int(last or first, 16) + 1)
 ]
 

@@ -6,7 +6,7 @@ import subprocess
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -23,12 +23,24 @@ PACKAGE = ROOT / "sdk" / "js"
 ORIGIN = "http://localhost"
 
 
+NODE = "Node 20 with npm"
+
+
+def _has_node() -> bool:
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        return False
+    printed = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    return int(printed.removeprefix("v").partition(".")[0]) >= 20
+
+
+@lru_cache(maxsize=1)
 def _missing() -> dict[str, str]:
     """What is not installed here, with the variable that makes it necessary."""
-    node = shutil.which("node") and shutil.which("npm")
-    variables = {"Chromium": "STRONGROOM_REQUIRE_BROWSER", "Node with npm": "STRONGROOM_REQUIRE_NODE"}
-    found = {"Chromium": chromium(), "Node with npm": node}
-    return {name: variables[name] for name, place in found.items() if place is None}
+    found = {
+        "Chromium": (chromium() is not None, "STRONGROOM_REQUIRE_BROWSER"),
+        NODE: (_has_node(), "STRONGROOM_REQUIRE_NODE"),
+    }
+    return {name: variable for name, (is_there, variable) in found.items() if not is_there}
 
 
 def pytest_configure() -> None:
@@ -51,8 +63,8 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which `strongroom` is installed as npm would publish it."""
-    if "Node with npm" in _missing():
-        pytest.skip("there is no Node with npm")
+    if NODE in _missing():
+        pytest.skip(f"there is no {NODE}")
     folder = tmp_path_factory.mktemp("installed")
     command = ["npm", "pack", "--silent", "--pack-destination", str(folder)]
     subprocess.run(command, cwd=PACKAGE, capture_output=True, check=True, timeout=60)

@@ -125,7 +125,7 @@ export async function unlock(service, options) {
   checkParameters(artefacts);
   const pdk = new PasswordDerivedKey(await derive(await passphraseForPdk(passphrase, accountSecret), artefacts));
   const expected = { account: acct, derivationArtefacts: stored.derivation_artefacts };
-  // Before the key encryption key is touched: HMAC commits to its key, so a hostile answer tests one guess at most.
+  // Before the key encryption key is opened: HMAC commits to its key, so a hostile answer tests one guess at most.
   const { iterations } = await checkVerification(pdk.reveal(), stored.verification_artefacts, expected);
   if (iterations !== artefacts.iter) throw new ProtocolViolation("the derivation artefacts are not those vouched for");
   step(null, "Open the key encryption key");

@@ -17,7 +17,7 @@ const TAGGED = /^!!?binary(?: +(.*))?$/;
 const BLOCK = /^([|>])(?:([-+])?([1-9])?|([1-9])([-+])) *$/;
 // Some readers take an exponent alone, such as `e3` or `e-3`, for a number.
 const SAFE_PLAIN = /^(?![Ee]-?[0-9]+$)[A-Za-z](?:[A-Za-z0-9_.%:/-]*[A-Za-z0-9_.%/-])?$/;
-// Words a plain scalar must not be, because readers of YAML 1.1 would not see text.
+// Readers of YAML 1.1 take these words for null or a truth value, so they are never written without quotes.
 const WORDS = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
 const malformed = () => refuse("MalformedArtefacts");
@@ -44,7 +44,7 @@ export function addField(fields, name, value) {
   fields.set(name, value);
 }
 
-/** `{fields: Map, format}` of at most 1 KiB; the first byte tells a BSON document (`version`) from YAML. */
+/** `{fields: Map, format}` from at most 1 KiB; a first byte equal to `version` means BSON, any other YAML. */
 export function readArtefacts(bytes, { compat = false, version = ENCRYPTION } = {}) {
   if (bytes.length < 1 || bytes.length > ARTEFACT_LIMIT) malformed();
   if (bytes[0] === version) return { fields: readBson(bytes.slice(1), compat), format: "bson" };
@@ -59,16 +59,16 @@ export function writeArtefacts(entries, { format = "yaml", version = ENCRYPTION 
 
 function readYaml(given, compat) {
   const count = (text, end) => text.split(end).length;
-  // Line ends are all of one kind: a single CR among them is damage, not a writer's habit.
+  // Either every line ends in CRLF or none does: a single CR is damage, not a writer's habit.
   const text = compat && count(given, "\r\n") === count(given, "\n") ? given.replaceAll("\r\n", "\n") : given;
   if (/[^\n -~]/.test(text)) malformed();
   const fields = new Map();
   if (/^(?:--- *(?:\n)?)?\{\} *\n*$/.test(text)) return fields;
-  // A block that keeps its line ends may be the last entry; strict knows no such block.
+  // The last entry may be a block that keeps its line ends; strict mode has no such block.
   const lines = text.replace(compat ? /\n$/ : /\n+$/, "").split("\n");
   if (lines[0] === "---" || (compat && lines[0] === "--- ")) lines.shift();
   else if (!compat) malformed();
-  // Ruby's writer marks the end of a document that holds a block with its line ends kept.
+  // Ruby's writer ends a document that holds such a block with `...`.
   if (compat && lines.at(-1) === "...") lines.pop();
   if (lines.length === 0) malformed();
   while (lines.length > 0) {
@@ -87,7 +87,7 @@ function yamlValue(name, first, more, compat) {
   const kind = kindOf(name);
   const tagged = TAGGED.exec(first);
   if (tagged !== null) {
-    // Binary `ad` would let a server choose free blocks for a ciphertext that opens under many keys.
+    // Binary `ad` would give a server room to build a ciphertext that opens under many keys.
     if (kind !== "binary") malformed();
     return decodeStandard(binaryText(tagged[1] ?? "", more, compat)) ?? malformed();
   }
@@ -129,7 +129,7 @@ function writeYaml(entries) {
 function readBson(document, compat) {
   const view = new DataView(document.buffer);
   const end = document.length - 1;
-  // An equal length field and a final NUL leave no room for a second document or trailing bytes.
+  // A length that matches and a NUL at the end leave no room for a second document or trailing bytes.
   if (end < 4 || document[end] !== 0 || view.getUint32(0, true) !== document.length) malformed();
   const fields = new Map();
   let at = 4;

@@ -6,7 +6,7 @@ import { decrypt, parseValue } from "./values.js";
 
 const LIMIT = 64 * 1024 * 1024;
 
-/** A three-part `Aes256Gcm` value, its `ad` taken from the artefacts. */
+/** The plaintext of a three-part `Aes256Gcm` value, its `ad` taken from the artefacts. */
 export const openWithKey = async (key, serialized) =>
   decrypt(key, parseValue(serialized, "Aes256Gcm", { compat: true, limit: LIMIT }), null);
 
@@ -17,7 +17,7 @@ export function splitDerived(serialized) {
   return [parts.slice(0, 3).join("."), parts.slice(3).join(".")];
 }
 
-/** A five-part value. */
+/** The plaintext of a five-part value. */
 export async function openWithPassphrase(passphrase, serialized, encoding = "utf-8") {
   const [value, derivation] = splitDerived(serialized);
   return openWithKey(await deriveKey(passphrase, derivation, encoding), value);

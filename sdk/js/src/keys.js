@@ -27,7 +27,7 @@ class Key {
   }
 }
 
-/** Decrypt under the binding `expected`; compat lets a value of another port say its own. */
+/** Decrypt under the binding `expected`; in compat mode a value of another port opens under the `ad` it carries. */
 function openBound(key, value, expected, compat) {
   // A value that carries one of our bindings is held to it in either mode: compat is no way around them.
   return decrypt(key.reveal(), value, compat && !value.ad.startsWith(binding.PREFIX) ? null : expected);

@@ -35,13 +35,13 @@ function readEntries(text, entry, take) {
 
 /** The fields of one flat object, binary as Base64 text. MalformedArtefacts for nesting, duplicates or other types. */
 export function readJson(bytes, compat) {
-  // Flat means flat, in strings too: nothing here has a use for a second bracket.
+  // No nesting: no field has a use for a second bracket, not even inside a string.
   if (!/^[^{[\]]*\{[^{[\]]*$/.test(decodeLatin1(bytes))) malformed();
   return readEntries(decodeLatin1(bytes), JSON_ENTRY, ([, quotedName, written]) => {
     const name = jsonToken(quotedName);
     const value = jsonToken(written);
     if (!["iv", "at", "salt"].includes(name) || typeof value !== "string") return [name, value];
-    // Writers disagree on padding here; the text itself is what verification commits to.
+    // Writers disagree on padding here. Verification artefacts cover the text itself, so this loosens nothing.
     return [name, decodePadded(padded(value), compat)];
   });
 }

@@ -31,7 +31,7 @@ export class Unreachable extends Error {
 export class Service {
   #subscriptionKey;
 
-  /** `onExchange({method, path, status, milliseconds, sent, received})` is called after each answer, bodies unmasked. */
+  /** `onExchange({method, path, status, milliseconds, sent, received})` is called after each answer, unmasked. */
   constructor({ baseUrl, subscriptionKey, onExchange = () => {} }) {
     this.baseUrl = baseUrl.replace(/\/+$/, "");
     this.#subscriptionKey = subscriptionKey;

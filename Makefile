@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: help demo serve test check tests browser screenshots torture failover lock docs clean bench bench-full
+.PHONY: help demo serve test check tests browser js screenshots torture failover lock docs clean bench bench-full
 
 help:            ## What there is to make
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ tests: $(VENV)/.dev       ## The tests alone
 
 browser: $(VENV)/.dev     ## The portal in a real browser; says on its last line if there is none
 	$(BIN)/pytest tests/browser --numprocesses 2 --dist loadgroup
+
+js: $(VENV)/.dev          ## The JavaScript package in Node and in Chromium; says on its last line what is missing
+	$(BIN)/pytest tests/javascript --numprocesses 2
 
 screenshots: $(VENV)/.dev ## Every page of the portal in light, dark and phone width, into the folder screenshots
 	STRONGROOM_SCREENSHOTS=screenshots $(BIN)/pytest tests/browser/test_every_page.py

@@ -1,7 +1,7 @@
 """Writes the Unicode 14.0 data that canonical usernames rest on; needs a Python whose own tables are 14.0 (3.11).
 
 Run `python vectors/generate_unicode.py` in the top folder: it rewrites `src/strongroom/crypto/unicode14.py`,
-`vectors/casefold.json` and the portal's `unicode14.js`. Tests compare them with each other, and with the tables of the
+`vectors/casefold.json` and `sdk/js/src/unicode14.js`. Tests compare them with each other, and with the tables of the
 running Python where those are 14.0.
 """
 
@@ -23,7 +23,9 @@ _RANGES: Final = """
 """
 
 _BOUNDS: Final = [
-    bound for pair in _RANGES.split() for first, _, last in [pair.partition("-")]
+    bound
+    for pair in _RANGES.split()
+    for first, _, last in [pair.partition("-")]
     for bound in (int(first, 16), int(last or first, 16) + 1)
 ]
 
@@ -104,7 +106,7 @@ def main() -> None:
     table = casefold_table()
     folded = " ".join(f"{before.lower()}:{after.lower().replace(' ', ',')}" for before, after in table.items())
     script = SCRIPT.format(ranges=_wrapped(text), folded=_wrapped(folded))
-    (top / "src/strongroom/portal/static/strongroom/unicode14.js").write_text(script, "ascii")
+    (top / "sdk/js/src/unicode14.js").write_text(script, "ascii")
     vectors = {
         "unicode": "14.0.0",
         "casefold": table,

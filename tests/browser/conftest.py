@@ -1,16 +1,10 @@
 """A real Chromium for the tests of this folder: `make browser` runs them, plain pytest leaves them out."""
 
-import json
 import os
 import queue
 import re
 import secrets
-import shutil
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -19,24 +13,14 @@ from typing import Any, ClassVar
 
 import pytest
 from aiosmtpd.controller import Controller
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Page, expect
+from tests.browser.chromium import browser, chromium, context, page
+from tests.browser.processes import PATIENCE, free_port, serving
 
 from strongroom import Strongroom
 
-CANDIDATES = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-SECONDS = 1000.0
-ORIGIN = "http://localhost"
-MEDIA_TYPES = {".js": "text/javascript", ".html": "text/html"}
-PATIENCE = 30.0
+__all__ = ["browser", "context", "page"]
+
 # Beside the product that ships, one that an operator has to approve.
 PRODUCTS = """
 [[product]]
@@ -146,37 +130,9 @@ class Portal:
         return Strongroom(self.base_url, subscription_key=self.subscription_key, provider_api_key=self.provider_api_key)
 
 
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
-@contextmanager
-def serving(folder: Path, **settings: str) -> Iterator[dict[str, str]]:
-    """`strongroom serve --sandbox` as a process with these settings; gives what it announces."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("STRONGROOM_")}
-    given = {f"STRONGROOM_{name.upper()}": value for name, value in settings.items()}
-    program = Path(__file__).with_name("served.py")
-    command = [sys.executable, str(program), "serve", "--sandbox", "--json", "--data", str(folder / "data")]
-    log = folder / f"{settings['port']}.log"
-    with log.open("wb") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=clean | given)
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        assert line, log.read_text()
-        yield json.loads(line)
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
-        process.stdout.close()
-
-
 @pytest.fixture(scope="session")
 def mailbox() -> Iterator[Mailbox]:
-    made = Mailbox(_free_port())
+    made = Mailbox(free_port())
     controller = Controller(made, hostname="127.0.0.1", port=made.port)
     controller.start()
     yield made
@@ -215,7 +171,7 @@ def _portal(address: str, keys: dict[str, str], mailbox: Mailbox, folder: Path) 
 
 @pytest.fixture(scope="session")
 def portal(tmp_path_factory: pytest.TempPathFactory, mailbox: Mailbox, operators: list[str]) -> Iterator[Portal]:
-    port, folder = _free_port(), tmp_path_factory.mktemp("portal")
+    port, folder = free_port(), tmp_path_factory.mktemp("portal")
     (folder / "products.toml").write_text(PRODUCTS)
     settings = {
         "port": str(port),
@@ -231,7 +187,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory, mailbox: Mailbox, operators
 @pytest.fixture
 def portal_apart(tmp_path: Path, mailbox: Mailbox) -> Iterator[Portal]:
     """The portal in one process and the areas in another, of different origins."""
-    ports = _free_port(), _free_port()
+    ports = free_port(), free_port()
     address, api_url = (f"http://localhost:{port}" for port in ports)
     api = {"port": str(ports[1]), "public_url": api_url, "areas": "keystore,vault", "cors_origins": address}
     own = {"port": str(ports[0]), "public_url": address, "areas": "portal", "api_url": api_url}
@@ -242,15 +198,9 @@ def portal_apart(tmp_path: Path, mailbox: Mailbox) -> Iterator[Portal]:
 @pytest.fixture
 def portal_with_outbox(tmp_path: Path, mailbox: Mailbox) -> Iterator[Portal]:
     """A portal in development: its mail stays on this machine."""
-    port = _free_port()
+    port = free_port()
     with serving(tmp_path, port=str(port), public_url=f"http://localhost:{port}") as keys:
         yield _portal(keys["base_url"], keys, mailbox, tmp_path)
-
-
-def chromium() -> str | None:
-    """Where Chromium is: `STRONGROOM_CHROMIUM`, or what the system has; None without one."""
-    named = os.environ.get("STRONGROOM_CHROMIUM")
-    return named or next((found for name in CANDIDATES if (found := shutil.which(name))), None)
 
 
 def pytest_configure() -> None:
@@ -259,57 +209,3 @@ def pytest_configure() -> None:
     if os.environ.get("STRONGROOM_REQUIRE_BROWSER") == "1":
         pytest.exit("FAILED: STRONGROOM_REQUIRE_BROWSER=1, and no Chromium is installed", returncode=1)
     pytest.exit("SKIPPED: the browser tests need Chromium, and none is installed", returncode=0)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium(), headless=True, args=ARGUMENTS)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser profile of its own for each test."""
-    made = browser.new_context()
-    made.set_default_timeout(15 * SECONDS)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    """A page whose script errors and refused resources fail the test: the policy of the portal allows no exception."""
-    opened = context.new_page()
-    problems: list[str] = []
-    opened.on("pageerror", lambda error: problems.append(str(error)))
-    opened.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    yield opened
-    # What a page shows for a refusal is its own matter; the browser merely notes that there was one.
-    told = [problem for problem in problems if not problem.startswith("Failed to load resource: the server responded")]
-    assert told == []
-
-
-@pytest.fixture(scope="session")
-def root() -> Path:
-    return Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def runner(page: Page, root: Path) -> Page:
-    """A page that can import `vectors.js`, and through it the module, from an origin nobody listens at."""
-    folders = {"/static/": root / "src/strongroom/portal/static", "/tests/": root / "tests/browser"}
-
-    def serve(route: Route) -> None:
-        path = route.request.url.removeprefix(ORIGIN)
-        for prefix, folder in folders.items():
-            if path.startswith(prefix):
-                file = folder / path.removeprefix(prefix)
-                route.fulfill(body=file.read_bytes(), content_type=MEDIA_TYPES[file.suffix])
-                return
-        route.fulfill(body="<!doctype html><title>Vectors</title>", content_type="text/html")
-
-    page.route(f"{ORIGIN}/**", serve)
-    page.goto(f"{ORIGIN}/")
-    return page

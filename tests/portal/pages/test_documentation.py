@@ -8,7 +8,7 @@ import pytest
 
 from strongroom.app import Application
 from strongroom.portal.documentation.reference import reference
-from strongroom.portal.rendering import STATIC
+from strongroom.portal.pages.static import MODULES
 from strongroom.runtime.settings import load
 from strongroom.wire.refusal import Refusal
 
@@ -40,7 +40,7 @@ async def test_words_in_backticks_are_shown_as_code(site: Any) -> None:
 
 async def test_the_module_is_kept_and_asked_for_every_time(site: Any) -> None:
     browser = site.browser()
-    for file in (STATIC / "strongroom").iterdir():
+    for file in MODULES.iterdir():
         answer = await browser.get(f"/static/strongroom/{file.name}")
         assert answer.content == file.read_bytes()
         assert answer.headers["content-type"] == "text/javascript; charset=utf-8"

@@ -1,6 +1,6 @@
 // The envelope inspector: explains a value in the page and sends nothing.
 
-import { explain } from "./strongroom.js";
+import { explain } from "./strongroom/index.js";
 
 const SAMPLES = {
   "Key encryption key":

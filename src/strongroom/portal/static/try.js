@@ -2,7 +2,7 @@
 
 import {
   CryptoError, derivation, ProtocolViolation, Refused, register, Service, unlock, Unreachable,
-} from "./strongroom.js";
+} from "./strongroom/index.js";
 
 const SHOWN = 96;
 const at = (id) => document.getElementById(id);
@@ -39,7 +39,7 @@ function bodyBlock(title, body) {
   return block;
 }
 
-function observe({ method, path, status, milliseconds, sent, received }) {
+function showExchange({ method, path, status, milliseconds, sent, received }) {
   const item = document.createElement("li");
   const details = document.createElement("details");
   const summary = document.createElement("summary");
@@ -113,7 +113,7 @@ function busy(isBusy) {
   place.setAttribute("aria-busy", String(isBusy));
 }
 
-function given() {
+function credentials() {
   const admission = at("admission").value.trim();
   const isProviderKey = admission.startsWith("srp_");
   return {
@@ -123,7 +123,7 @@ function given() {
     realm: place.dataset.realm,
     admissionToken: isProviderKey ? undefined : admission,
     providerApiKey: isProviderKey ? admission : undefined,
-    step: (number, title) => {
+    onStep: (number, title) => {
       at("progress").textContent = number === null ? `${title}…` : `Step ${number} of 11: ${title}…`;
     },
   };
@@ -138,9 +138,9 @@ async function journey(isNew) {
   at("opened").replaceChildren();
   const started = performance.now();
   const subscriptionKey = at("subscription-key").value.trim();
-  const service = new Service({ baseUrl: place.dataset.api, subscriptionKey, observe });
+  const service = new Service({ baseUrl: place.dataset.api, subscriptionKey, onExchange: showExchange });
   try {
-    account = await (isNew ? register : unlock)(service, given());
+    account = await (isNew ? register : unlock)(service, credentials());
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     at("progress").textContent = `${isNew ? "Registered" : "Unlocked"} in ${seconds} seconds.`;
     at("account").textContent = `The account of ${account.username} is open in this page. Its tag is ${account.tag}.`;

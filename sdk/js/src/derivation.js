@@ -2,8 +2,8 @@
 
 import { DERIVATION, readArtefacts, writeArtefacts } from "./artefacts.js";
 import {
-  concat, decodePadded, decodeUnpadded, encodePadded, encodeUnpadded, fromUtf8, hasChecksum, latin1, randomBytes,
-  sha256, utf8, withChecksum,
+  concat, decodeLatin1, decodePadded, decodeUnpadded, decodeUtf8, encodePadded, encodeUnpadded, encodeUtf8,
+  hasChecksum, randomBytes, sha256, withChecksum,
 } from "./encoding.js";
 import { CryptoError, refuse } from "./errors.js";
 import { readJson, readRuby } from "./literals.js";
@@ -21,8 +21,8 @@ const TIME = /^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z$/
 /** PBKDF2-HMAC-SHA256 with 32 bytes of output (RFC 8018 5.2), off the main thread. */
 async function pbkdf2(passphrase, salt, iterations) {
   const key = await crypto.subtle.importKey("raw", passphrase, "PBKDF2", false, ["deriveBits"]);
-  const given = { name: "PBKDF2", hash: "SHA-256", salt, iterations };
-  return new Uint8Array(await crypto.subtle.deriveBits(given, key, 256));
+  const algorithm = { name: "PBKDF2", hash: "SHA-256", salt, iterations };
+  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, key, 256));
 }
 
 const hmacKey = (key, use) => crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, [use]);
@@ -31,13 +31,14 @@ const hmac = async (key, message) =>
   new Uint8Array(await crypto.subtle.sign("HMAC", await hmacKey(key, "sign"), message));
 
 /** HKDF-Expand-SHA256(secret, label, 32) (RFC 5869 2.3): a single block is all that 32 bytes need. */
-const expand = (secret, label) => hmac(secret, concat(utf8(label), Uint8Array.of(1)));
+const expand = (secret, label) => hmac(secret, concat(encodeUtf8(label), Uint8Array.of(1)));
 
 /** UTF-8 of the passphrase as given, as other ports use it. PassphraseRefused unless 1 to 1,024 bytes. */
 export function exactPassphrase(passphrase) {
-  const bytes = utf8(passphrase);
+  const bytes = encodeUtf8(passphrase);
   // The encoder replaces a lone surrogate, and two passphrases would become one.
-  if (fromUtf8(bytes) !== passphrase || bytes.length < 1 || bytes.length > PASSPHRASE_LIMIT) refuse("PassphraseRefused");
+  const isLossless = decodeUtf8(bytes) === passphrase;
+  if (!isLossless || bytes.length < 1 || bytes.length > PASSPHRASE_LIMIT) refuse("PassphraseRefused");
   return bytes;
 }
 
@@ -51,9 +52,8 @@ export function codeUnits(passphrase) {
   });
 }
 
-/** The account secret from its text form, white space ignored; null stays null. */
+/** The 32 bytes of an account secret from its text form, white space ignored. PassphraseRefused for other text. */
 export function readAccountSecret(text) {
-  if (text === null) return null;
   const compact = text.replace(/\s+/g, "");
   const value = compact.startsWith("srx1_") && hasChecksum(compact) ? decodeUnpadded(compact.slice(5, -6)) : null;
   return value?.length === 32 ? value : refuse("PassphraseRefused");
@@ -62,20 +62,27 @@ export function readAccountSecret(text) {
 /** A new account secret in its text form: what the user writes down. */
 export const newAccountSecret = () => withChecksum(`srx1_${encodeUnpadded(randomBytes(32))}`);
 
-/** P, or P2 with an account secret of 32 bytes: what goes to PBKDF2. */
+/**
+ * The bytes that go to PBKDF2: P in docs/protocol.md, or P2 with an account secret.
+ * @param {Uint8Array | null} accountSecret 32 bytes
+ */
 export async function passphraseForPdk(passphrase, accountSecret = null) {
   const canonical = exactPassphrase(passphrase.normalize("NFC"));
   if (accountSecret === null) return canonical;
-  const mixed = await hmac(accountSecret, concat(utf8("strongroom/1/pdk-input\0"), canonical));
-  return utf8(`srx2_${encodeUnpadded(mixed)}`);
+  const mixed = await hmac(accountSecret, concat(encodeUtf8("strongroom/1/pdk-input\0"), canonical));
+  return encodeUtf8(`srx2_${encodeUnpadded(mixed)}`);
 }
 
-/** `srl1_...`, or `srl2_...` with an account secret: what stands in the field `passphrase`. Half a second or so. */
+/**
+ * What a client sends in the field `passphrase`: `srl1_...`, or `srl2_...` with an account secret.
+ * Takes half a second or so.
+ * @param {Uint8Array | null} accountSecret 32 bytes
+ */
 export async function loginSecret(passphrase, username, realm, accountSecret = null) {
   // The salt comes from name and realm alone: nothing is fetched before login, so no server can weaken it.
   const salted = `strongroom/1/login-salt\0${canonicalRealm(realm)}\0${canonicalUsername(username)}`;
-  const given = await passphraseForPdk(passphrase, accountSecret);
-  const stretched = await pbkdf2(given, await sha256(utf8(salted)), LOGIN_ITERATIONS);
+  const input = await passphraseForPdk(passphrase, accountSecret);
+  const stretched = await pbkdf2(input, await sha256(encodeUtf8(salted)), LOGIN_ITERATIONS);
   const secret = await expand(stretched, "strongroom/1/login-secret");
   return withChecksum(`${accountSecret === null ? "srl1_" : "srl2_"}${encodeUnpadded(secret)}`);
 }
@@ -93,9 +100,9 @@ export const writeDerivationArtefacts = ({ salt, iter, length, hash }) =>
 export function readDerivationArtefacts(text, { compat = false } = {}) {
   if (text.length > TEXT_LIMIT) refuse("MalformedArtefacts");
   const bare = compat ? text.replace(/^Pbkdf2Hmac\./, "") : text;
-  const bytes = compat && bare.startsWith("{") ? utf8(bare) : decodePadded(bare, compat);
+  const bytes = compat && bare.startsWith("{") ? encodeUtf8(bare) : decodePadded(bare, compat);
   if (bytes === null || bytes.length === 0) refuse("MalformedArtefacts");
-  if (/^\{\s*"[a-z]+"\s*:/.test(latin1(bytes))) return fromFields(readJson(bytes, compat), compat);
+  if (/^\{\s*"[a-z]+"\s*:/.test(decodeLatin1(bytes))) return fromFields(readJson(bytes, compat), compat);
   if (compat && bytes[0] === 0x7b) return fromFields(readRuby(bytes), compat);
   return fromFields(readArtefacts(bytes, { compat, version: DERIVATION }).fields, compat);
 }
@@ -125,16 +132,17 @@ export async function derive(passphrase, artefacts, { compat = false } = {}) {
   return pbkdf2(passphrase, artefacts.salt, artefacts.iter);
 }
 
-const digestOf = async (text) => encodeUnpadded(await sha256(utf8(text)));
-const canonical = ({ a, d, f, g, i, t }) => JSON.stringify({ a, d, f, g, i, t });
-const message = (payload) => concat(utf8(`${VERIFICATION_LABEL}\0`), payload);
+const digestOf = async (text) => encodeUnpadded(await sha256(encodeUtf8(text)));
+const canonicalJson = ({ a, d, f, g, i, t }) => JSON.stringify({ a, d, f, g, i, t });
+const labelled = (payload) => concat(encodeUtf8(`${VERIFICATION_LABEL}\0`), payload);
 
 /** `srva1.<payload>.<tag>` over the derivation artefacts exactly as sent. */
 export async function makeVerification(pdk, { account, derivationArtefacts, iterations, generation, time }) {
   if (!TIME.test(time) || generation < 1 || iterations < 1) refuse("ContextRefused");
-  const fields = { a: account, d: await digestOf(derivationArtefacts), f: ["ad"], g: generation, i: iterations, t: time };
-  const payload = utf8(canonical(fields));
-  const tag = await hmac(await expand(pdk, VERIFICATION_LABEL), message(payload));
+  const digest = await digestOf(derivationArtefacts);
+  const fields = { a: account, d: digest, f: ["ad"], g: generation, i: iterations, t: time };
+  const payload = encodeUtf8(canonicalJson(fields));
+  const tag = await hmac(await expand(pdk, VERIFICATION_LABEL), labelled(payload));
   return `srva1.${encodeUnpadded(payload)}.${encodeUnpadded(tag)}`;
 }
 
@@ -146,17 +154,18 @@ export async function checkVerification(pdk, text, { account, derivationArtefact
   if (payload === null || tag === null) refuse("VerificationFailed");
   const key = await hmacKey(await expand(pdk, VERIFICATION_LABEL), "verify");
   // `verify` compares in constant time.
-  if (!(await crypto.subtle.verify("HMAC", key, tag, message(payload)))) refuse("VerificationFailed");
+  if (!(await crypto.subtle.verify("HMAC", key, tag, labelled(payload)))) refuse("VerificationFailed");
   return readVerification(payload, account, await digestOf(derivationArtefacts));
 }
 
 function readVerification(payload, account, digest) {
   try {
-    const written = fromUtf8(payload);
+    const written = decodeUtf8(payload);
     const fields = JSON.parse(written);
     const isCounted = [fields.g, fields.i].every((number) => Number.isSafeInteger(number) && number >= 1);
     const isOurs = fields.a === account && fields.d === digest && Array.isArray(fields.f) && fields.f.includes("ad");
-    if (canonical(fields) !== written || !isCounted || !isOurs || !TIME.test(fields.t)) refuse("VerificationFailed");
+    const isCanonical = canonicalJson(fields) === written;
+    if (!isCanonical || !isCounted || !isOurs || !TIME.test(fields.t)) refuse("VerificationFailed");
     return { generation: fields.g, iterations: fields.i, time: fields.t };
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) refuse("VerificationFailed");

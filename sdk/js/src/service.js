@@ -1,4 +1,4 @@
-/** Calls to the service: each is shown to an observer, and each refusal becomes a `Refused`. */
+/** Calls to the service. Each call can be observed; each refusal becomes a `Refused`. */
 
 /** The service said no: a problem document (RFC 9457), or an answer that is not one. */
 export class Refused extends Error {
@@ -11,7 +11,7 @@ export class Refused extends Error {
   }
 }
 
-/** What does not fit the protocol: an echo that differs, a session for somebody else, a missing part. */
+/** An answer that breaks the protocol: a stored value that differs, a session of another user, a missing part. */
 export class ProtocolViolation extends Error {
   constructor(message) {
     super(message);
@@ -27,14 +27,15 @@ export class Unreachable extends Error {
   }
 }
 
+/** A service and the subscription key to call it with. */
 export class Service {
   #subscriptionKey;
 
-  /** `observe` hears `{method, path, status, milliseconds, sent, received}` after every call. */
-  constructor({ baseUrl, subscriptionKey, observe = () => {} }) {
+  /** `onExchange({method, path, status, milliseconds, sent, received})` is called after each answer, unmasked. */
+  constructor({ baseUrl, subscriptionKey, onExchange = () => {} }) {
     this.baseUrl = baseUrl.replace(/\/+$/, "");
     this.#subscriptionKey = subscriptionKey;
-    this.observe = observe;
+    this.onExchange = onExchange;
   }
 
   /** The JSON body of the answer, null for none. `authorization` is a provider API key or a session string. */
@@ -43,7 +44,7 @@ export class Service {
     if (authorization !== undefined) headers.Authorization = authorization;
     if (body !== undefined) headers["Content-Type"] = "application/json";
     const started = performance.now();
-    const { ok, status, text } = await fetched(this.baseUrl + path, {
+    const { ok, status, text } = await send(this.baseUrl + path, {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -52,25 +53,26 @@ export class Service {
       redirect: "error",
       cache: "no-store",
     });
-    const received = parsed(text);
+    const received = parseJson(text);
     const milliseconds = Math.round(performance.now() - started);
-    this.observe({ method, path, status, milliseconds, sent: body ?? null, received });
+    this.onExchange({ method, path, status, milliseconds, sent: body ?? null, received });
     if (!ok) throw new Refused(status, received);
     return received;
   }
 }
 
-async function fetched(url, given) {
+async function send(url, options) {
   try {
-    const answer = await fetch(url, given);
+    const answer = await fetch(url, options);
     return { ok: answer.ok, status: answer.status, text: await answer.text() };
   } catch {
-    // What a network stack says is of no use to anybody.
+    // Every runtime words its network errors differently, and browsers hide the cause on purpose.
     throw new Unreachable();
   }
 }
 
-function parsed(text) {
+/** The value, or null for what is not JSON: some proxies answer errors with HTML. */
+function parseJson(text) {
   try {
     return text === "" ? null : JSON.parse(text);
   } catch {

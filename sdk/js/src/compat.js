@@ -1,14 +1,14 @@
-/** Whole values of other ports of the library, opened by the key or passphrase alone. */
+/** Values that older ports of the library wrote, opened with a key or a passphrase alone. */
 
 import { codeUnits, derive, exactPassphrase, readDerivationArtefacts } from "./derivation.js";
 import { refuse } from "./errors.js";
-import { openValue, split } from "./values.js";
+import { decrypt, parseValue } from "./values.js";
 
 const LIMIT = 64 * 1024 * 1024;
 
-/** A three-part `Aes256Gcm` value, its `ad` taken from the artefacts. */
+/** The plaintext of a three-part `Aes256Gcm` value, its `ad` taken from the artefacts. */
 export const openWithKey = async (key, serialized) =>
-  openValue(key, split(serialized, "Aes256Gcm", { compat: true, limit: LIMIT }), null);
+  decrypt(key, parseValue(serialized, "Aes256Gcm", { compat: true, limit: LIMIT }), null);
 
 /** `Aes256Gcm.<data>.<artefacts>` and `Pbkdf2Hmac.<derivation artefacts>` of a five-part value. */
 export function splitDerived(serialized) {
@@ -17,7 +17,7 @@ export function splitDerived(serialized) {
   return [parts.slice(0, 3).join("."), parts.slice(3).join(".")];
 }
 
-/** A five-part value. */
+/** The plaintext of a five-part value. */
 export async function openWithPassphrase(passphrase, serialized, encoding = "utf-8") {
   const [value, derivation] = splitDerived(serialized);
   return openWithKey(await deriveKey(passphrase, derivation, encoding), value);

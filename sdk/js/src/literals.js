@@ -1,7 +1,7 @@
 /** Flat hashes in braces: the JSON some ports write for derivation artefacts, and the first scripts' Ruby literal. */
 
 import { addField } from "./artefacts.js";
-import { concat, decodePadded, fromLatin1, latin1, padded, utf8 } from "./encoding.js";
+import { concat, decodeLatin1, decodePadded, encodeLatin1, encodeUtf8, padded } from "./encoding.js";
 import { refuse } from "./errors.js";
 
 const LIMIT = 2048;
@@ -35,13 +35,13 @@ function readEntries(text, entry, take) {
 
 /** The fields of one flat object, binary as Base64 text. MalformedArtefacts for nesting, duplicates or other types. */
 export function readJson(bytes, compat) {
-  // Flat means flat, in strings too: nothing here has a use for a second bracket.
-  if (!/^[^{[\]]*\{[^{[\]]*$/.test(latin1(bytes))) malformed();
-  return readEntries(latin1(bytes), JSON_ENTRY, ([, quotedName, written]) => {
+  // No nesting: no field has a use for a second bracket, not even inside a string.
+  if (!/^[^{[\]]*\{[^{[\]]*$/.test(decodeLatin1(bytes))) malformed();
+  return readEntries(decodeLatin1(bytes), JSON_ENTRY, ([, quotedName, written]) => {
     const name = jsonToken(quotedName);
     const value = jsonToken(written);
     if (!["iv", "at", "salt"].includes(name) || typeof value !== "string") return [name, value];
-    // Writers disagree on padding here; the text itself is what verification commits to.
+    // Writers disagree on padding here. Verification artefacts cover the text itself, so this loosens nothing.
     return [name, decodePadded(padded(value), compat)];
   });
 }
@@ -56,12 +56,12 @@ function jsonToken(text) {
 
 /** The fields of a literal such as `{"salt"=>"\x0E...", "iter"=>21129}`, as data by this grammar alone. */
 export function readRuby(bytes) {
-  return readEntries(latin1(bytes), RUBY_ENTRY, ([, quotedName, symbol, quoted, digits]) => {
+  return readEntries(decodeLatin1(bytes), RUBY_ENTRY, ([, quotedName, symbol, quoted, digits]) => {
     const name = quotedName ?? symbol;
     // A leading zero would be octal in Ruby.
     if (quoted === undefined) return [name, /^(0|[1-9][0-9]*)$/.test(digits) ? Number(digits) : malformed()];
     const value = unescape(quoted);
-    return [name, ["iv", "at", "salt"].includes(name) ? value : latin1(value)];
+    return [name, ["iv", "at", "salt"].includes(name) ? value : decodeLatin1(value)];
   });
 }
 
@@ -76,12 +76,12 @@ function unescape(quoted) {
     else if (point !== undefined) parts.push(character(parseInt(point, 16)));
     else if (octal !== undefined) parts.push(Uint8Array.of(parseInt(octal, 8) & 0xff));
     else if (short !== undefined) parts.push(Uint8Array.of(RUBY_SHORT[short] ?? short.charCodeAt(0)));
-    else parts.push(fromLatin1(plain));
+    else parts.push(encodeLatin1(plain));
   }
   return concat(...parts);
 }
 
 function character(point) {
   if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) malformed();
-  return utf8(String.fromCodePoint(point));
+  return encodeUtf8(String.fromCodePoint(point));
 }

@@ -4,7 +4,7 @@ import * as binding from "./bindings.js";
 import { equalBytes, randomBytes } from "./encoding.js";
 import { refuse, refusingAs } from "./errors.js";
 import { parsePemBytes, pemBytes } from "./rsa.js";
-import { charactersFor, encrypt, KEY_LIMIT, KEY_SIZE, openValue, split } from "./values.js";
+import { charactersFor, decrypt, encrypt, KEY_LIMIT, KEY_SIZE, parseValue } from "./values.js";
 
 const DATA_LIMIT = 16 * 1024 * 1024;
 
@@ -27,10 +27,10 @@ class Key {
   }
 }
 
-/** Decrypt under the binding `expected`; compat lets a value of another port say its own. */
+/** Decrypt under the binding `expected`; in compat mode a value of another port opens under the `ad` it carries. */
 function openBound(key, value, expected, compat) {
   // A value that carries one of our bindings is held to it in either mode: compat is no way around them.
-  return openValue(key.reveal(), value, compat && !value.ad.startsWith(binding.PREFIX) ? null : expected);
+  return decrypt(key.reveal(), value, compat && !value.ad.startsWith(binding.PREFIX) ? null : expected);
 }
 
 const keyBytes = (plaintext) => (plaintext.length === KEY_SIZE ? plaintext : refuse("DecryptionFailed"));
@@ -53,7 +53,7 @@ export class DataEncryptionKey extends Key {
 
   /** The data sealed under the same account and context. MalformedCiphertext or DecryptionFailed. */
   async open(serialized, account, context = "data", { compat = false } = {}) {
-    const value = split(serialized, "Aes256Gcm", { compat, limit: charactersFor(DATA_LIMIT) });
+    const value = parseValue(serialized, "Aes256Gcm", { compat, limit: charactersFor(DATA_LIMIT) });
     if (value.data.length > DATA_LIMIT) refuse("MalformedCiphertext");
     const expected = this.uid === null ? "" : binding.data(account, this.uid, context);
     return openBound(this, value, expected, compat);
@@ -71,7 +71,7 @@ export class KeyEncryptionKey extends Key {
 
   /** The key with purpose and uid from its binding, everything else in it compared. */
   async unwrapDataEncryptionKey(serialized, account, { compat = false } = {}) {
-    const value = split(serialized, "Aes256Gcm", { compat, limit: KEY_LIMIT });
+    const value = parseValue(serialized, "Aes256Gcm", { compat, limit: KEY_LIMIT });
     if (compat && !value.ad.startsWith(binding.PREFIX)) {
       return new DataEncryptionKey(keyBytes(await openBound(this, value, "", compat)));
     }
@@ -90,7 +90,7 @@ export class KeyEncryptionKey extends Key {
 
   /** The private key that belongs to exactly this public key, account and tag. */
   async unwrapPrivateKey(serialized, account, tag, publicKey, { compat = false } = {}) {
-    const value = split(serialized, "Aes256Gcm", { compat, limit: KEY_LIMIT });
+    const value = parseValue(serialized, "Aes256Gcm", { compat, limit: KEY_LIMIT });
     const expected = binding.privateKey(account, tag, publicKey.fingerprint);
     return refusingAs("DecryptionFailed", async () => {
       const privateKey = await parsePemBytes(await openBound(this, value, expected, compat));
@@ -110,7 +110,7 @@ export class PasswordDerivedKey extends Key {
 
   /** The key encryption key of this account. Check the verification artefacts first: GCM does not commit to its key. */
   async unwrap(serialized, account, { compat = false } = {}) {
-    const value = split(serialized, "Aes256Gcm", { compat, limit: KEY_LIMIT });
+    const value = parseValue(serialized, "Aes256Gcm", { compat, limit: KEY_LIMIT });
     const opened = await openBound(this, value, binding.keyEncryptionKey(account), compat);
     return new KeyEncryptionKey(keyBytes(opened));
   }

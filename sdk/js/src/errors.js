@@ -1,4 +1,4 @@
-/** What the module refuses. The messages are fixed sentences: none repeats what was given, so no secret travels in one. */
+/** The errors of the package. Their messages are fixed sentences: none repeats its input, so no secret is in one. */
 
 const MESSAGES = {
   ContextRefused: "a purpose, context, tag or identifier does not fit its grammar",
@@ -24,11 +24,11 @@ export class CryptoError extends Error {
 }
 
 /** Throws the error of this name. */
-export function refuse(name) {
+export const refuse = (name) => {
   throw new CryptoError(name);
-}
+};
 
-/** Runs `work`; whatever is refused inside becomes this one error, so that causes cannot be told apart. */
+/** Runs `work`; every CryptoError inside becomes this one, so that a server cannot tell the causes apart. */
 export async function refusingAs(name, work) {
   try {
     return await work();

@@ -6,13 +6,14 @@ const CHUNK = 0x8000;
 
 const encoder = new TextEncoder();
 
-export const utf8 = (text) => encoder.encode(text);
+/** The UTF-8 of the text; a lone surrogate becomes U+FFFD. */
+export const encodeUtf8 = (text) => encoder.encode(text);
 
 /** The text of UTF-8 bytes; throws for anything else. */
-export const fromUtf8 = (bytes) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+export const decodeUtf8 = (bytes) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 
-/** One character for each byte. */
-export function latin1(bytes) {
+/** Text with one character for each byte. */
+export function decodeLatin1(bytes) {
   let text = "";
   // Spreading a whole large value into arguments would overflow the stack.
   for (let start = 0; start < bytes.length; start += CHUNK) {
@@ -22,7 +23,7 @@ export function latin1(bytes) {
 }
 
 /** The bytes of text whose characters are at most U+00FF. */
-export const fromLatin1 = (text) => Uint8Array.from(text, (character) => character.charCodeAt(0));
+export const encodeLatin1 = (text) => Uint8Array.from(text, (character) => character.charCodeAt(0));
 
 export function concat(...parts) {
   const joined = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
@@ -36,7 +37,7 @@ export function concat(...parts) {
 
 export const equalBytes = (one, other) => one.length === other.length && one.every((byte, at) => byte === other[at]);
 
-/** `count` bytes from the browser's generator. */
+/** `count` bytes from the generator of WebCrypto. */
 export const randomBytes = (count) => crypto.getRandomValues(new Uint8Array(count));
 
 export const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
@@ -44,12 +45,12 @@ export const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Standard Base64 with padding, as PEM and YAML have it. */
-export const encodeStandard = (bytes) => btoa(latin1(bytes));
+export const encodeStandard = (bytes) => btoa(decodeLatin1(bytes));
 
 /** The bytes, or null unless `text` is what `encodeStandard` writes for them. */
 export function decodeStandard(text) {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
-  const bytes = fromLatin1(atob(text));
+  const bytes = encodeLatin1(atob(text));
   // Bits beyond the last byte must be zero: otherwise several texts would stand for one value.
   const rest = bytes.subarray(bytes.length - (bytes.length % 3 || 3));
   return text === "" || text.slice(-4) === encodeStandard(rest) ? bytes : null;
@@ -87,19 +88,19 @@ export function base62(number, width) {
 }
 
 /** CRC-32 of ASCII text as 6 base62 digits. It finds accidents and authenticates nothing. */
-export function crc(text) {
+export function checksum(text) {
   let remainder = 0xffffffff;
-  for (const byte of utf8(text)) {
+  for (const byte of encodeUtf8(text)) {
     remainder ^= byte;
     for (let bit = 0; bit < 8; bit += 1) remainder = (remainder >>> 1) ^ (remainder & 1 ? 0xedb88320 : 0);
   }
   return base62((remainder ^ 0xffffffff) >>> 0, CRC_DIGITS);
 }
 
-export const withChecksum = (text) => text + crc(text);
+export const withChecksum = (text) => text + checksum(text);
 
 /** Whether the last 6 characters are the checksum of what stands before them. */
 export function hasChecksum(text) {
   if (text.length <= CRC_DIGITS || !/^[\x00-\x7f]*$/.test(text)) return false;
-  return crc(text.slice(0, -CRC_DIGITS)) === text.slice(-CRC_DIGITS);
+  return checksum(text.slice(0, -CRC_DIGITS)) === text.slice(-CRC_DIGITS);
 }

@@ -1,6 +1,6 @@
 /** Artefacts: the small hash beside a ciphertext or a salt, as YAML or BSON of fixed shapes and nothing more. */
 
-import { concat, decodeStandard, encodeStandard, fromLatin1, latin1 } from "./encoding.js";
+import { concat, decodeLatin1, decodeStandard, encodeLatin1, encodeStandard } from "./encoding.js";
 import { refuse } from "./errors.js";
 import { evenBlock, flowScalar, literalBlock } from "./scalars.js";
 
@@ -17,7 +17,7 @@ const TAGGED = /^!!?binary(?: +(.*))?$/;
 const BLOCK = /^([|>])(?:([-+])?([1-9])?|([1-9])([-+])) *$/;
 // Some readers take an exponent alone, such as `e3` or `e-3`, for a number.
 const SAFE_PLAIN = /^(?![Ee]-?[0-9]+$)[A-Za-z](?:[A-Za-z0-9_.%:/-]*[A-Za-z0-9_.%/-])?$/;
-// Words a plain scalar must not be, because readers of YAML 1.1 would not see text.
+// Readers of YAML 1.1 take these words for null or a truth value, so they are never written without quotes.
 const WORDS = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
 const malformed = () => refuse("MalformedArtefacts");
@@ -44,11 +44,11 @@ export function addField(fields, name, value) {
   fields.set(name, value);
 }
 
-/** `{fields: Map, format}` of at most 1 KiB; the first byte tells a BSON document (`version`) from YAML. */
+/** `{fields: Map, format}` from at most 1 KiB; a first byte equal to `version` means BSON, any other YAML. */
 export function readArtefacts(bytes, { compat = false, version = ENCRYPTION } = {}) {
   if (bytes.length < 1 || bytes.length > ARTEFACT_LIMIT) malformed();
   if (bytes[0] === version) return { fields: readBson(bytes.slice(1), compat), format: "bson" };
-  return { fields: readYaml(latin1(bytes), compat), format: "yaml" };
+  return { fields: readYaml(decodeLatin1(bytes), compat), format: "yaml" };
 }
 
 /** The bytes of the hash; `entries` are `[name, value]` in the order they are written. */
@@ -58,17 +58,17 @@ export function writeArtefacts(entries, { format = "yaml", version = ENCRYPTION 
 }
 
 function readYaml(given, compat) {
-  const feeds = (text, end) => text.split(end).length;
-  // Line ends are all of one kind: a single CR among them is damage, not a writer's habit.
-  const text = compat && feeds(given, "\r\n") === feeds(given, "\n") ? given.replaceAll("\r\n", "\n") : given;
+  const count = (text, end) => text.split(end).length;
+  // Either every line ends in CRLF or none does: a single CR is damage, not a writer's habit.
+  const text = compat && count(given, "\r\n") === count(given, "\n") ? given.replaceAll("\r\n", "\n") : given;
   if (/[^\n -~]/.test(text)) malformed();
   const fields = new Map();
   if (/^(?:--- *(?:\n)?)?\{\} *\n*$/.test(text)) return fields;
-  // A block that keeps its line ends may be the last entry; strict knows no such block.
+  // The last entry may be a block that keeps its line ends; strict mode has no such block.
   const lines = text.replace(compat ? /\n$/ : /\n+$/, "").split("\n");
   if (lines[0] === "---" || (compat && lines[0] === "--- ")) lines.shift();
   else if (!compat) malformed();
-  // Ruby's writer marks the end of a document that holds a block with its line ends kept.
+  // Ruby's writer ends a document that holds such a block with `...`.
   if (compat && lines.at(-1) === "...") lines.pop();
   if (lines.length === 0) malformed();
   while (lines.length > 0) {
@@ -87,7 +87,7 @@ function yamlValue(name, first, more, compat) {
   const kind = kindOf(name);
   const tagged = TAGGED.exec(first);
   if (tagged !== null) {
-    // Binary `ad` would let a server choose free blocks for a ciphertext that opens under many keys.
+    // Binary `ad` would give a server room to build a ciphertext that opens under many keys.
     if (kind !== "binary") malformed();
     return decodeStandard(binaryText(tagged[1] ?? "", more, compat)) ?? malformed();
   }
@@ -100,7 +100,7 @@ function yamlValue(name, first, more, compat) {
   if (kind === "integer") return isPlain && /^(0|[1-9][0-9]{0,9})$/.test(text) ? Number(text) : malformed();
   if (kind === "text") return text;
   // Old writers left binary untagged where its bytes happened to be ASCII.
-  return compat ? fromLatin1(text) : malformed();
+  return compat ? encodeLatin1(text) : malformed();
 }
 
 function blockText(style, lines, chomping, indent) {
@@ -116,27 +116,27 @@ function binaryText(first, more, compat) {
 }
 
 function writeYaml(entries) {
-  if (entries.length === 0) return fromLatin1("--- {}\n");
+  if (entries.length === 0) return encodeLatin1("--- {}\n");
   const lines = entries.map(([name, value]) => {
     if (value instanceof Uint8Array) return `${name}: !binary |-\n  ${encodeStandard(value)}`;
     if (typeof value === "number") return `${name}: ${value}`;
     const isSafe = SAFE_PLAIN.test(value) && !WORDS.includes(value.toLowerCase());
     return `${name}: ${isSafe ? value : `'${value.replaceAll("'", "''")}'`}`;
   });
-  return fromLatin1(`---\n${lines.join("\n")}\n`);
+  return encodeLatin1(`---\n${lines.join("\n")}\n`);
 }
 
 function readBson(document, compat) {
   const view = new DataView(document.buffer);
   const end = document.length - 1;
-  // An equal length field and a final NUL leave no room for a second document or trailing bytes.
+  // A length that matches and a NUL at the end leave no room for a second document or trailing bytes.
   if (end < 4 || document[end] !== 0 || view.getUint32(0, true) !== document.length) malformed();
   const fields = new Map();
   let at = 4;
   while (at < end) {
     const stop = document.indexOf(0, at + 1);
     if (stop < 0 || stop >= end) malformed();
-    const name = latin1(document.subarray(at + 1, stop));
+    const name = decodeLatin1(document.subarray(at + 1, stop));
     const [value, next] = bsonElement(document, view, document[at], stop + 1, end, compat);
     addField(fields, name, value);
     at = next;
@@ -159,15 +159,15 @@ function bsonElement(document, view, kind, at, end, compat) {
     return [document.slice(start + 1, start + 1 + size), start + 1 + size];
   }
   if (kind !== 0x02 || size < 1 || size > end - start || document[start + size - 1] !== 0) malformed();
-  return [latin1(document.subarray(start, start + size - 1)), start + size];
+  return [decodeLatin1(document.subarray(start, start + size - 1)), start + size];
 }
 
 function writeBson(entries) {
   const int32 = (number) => new Uint8Array(Int32Array.of(number).buffer);
   const elements = entries.map(([name, value]) => {
-    const head = (kind) => concat(Uint8Array.of(kind), fromLatin1(`${name}\0`));
+    const head = (kind) => concat(Uint8Array.of(kind), encodeLatin1(`${name}\0`));
     if (value instanceof Uint8Array) return concat(head(0x05), int32(value.length), Uint8Array.of(0), value);
-    if (typeof value === "string") return concat(head(0x02), int32(value.length + 1), fromLatin1(`${value}\0`));
+    if (typeof value === "string") return concat(head(0x02), int32(value.length + 1), encodeLatin1(`${value}\0`));
     return concat(head(0x10), int32(value));
   });
   const body = concat(...elements);

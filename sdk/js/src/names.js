@@ -1,6 +1,6 @@
-/** Canonical usernames and realms, and the short tags computed from them: what both sides must spell alike. */
+/** Canonical usernames and realms, and the short tags computed from them. Every client must compute the same ones. */
 
-import { base62, concat, encodeUnpadded, sha256, utf8 } from "./encoding.js";
+import { base62, concat, encodeUnpadded, encodeUtf8, sha256 } from "./encoding.js";
 import { refuse } from "./errors.js";
 import { casefold, isAssigned } from "./unicode14.js";
 
@@ -8,7 +8,7 @@ const LOOPBACK = "http://localhost";
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 const AUTHORITY = /^(https?):\/\/([^/?#]*)(?:\/[^?#]*)?$/i;
 
-/** NFC(casefold(NFKC(username))). UsernameRefused unless 1 to 128 code points, assigned in Unicode 14.0, no controls. */
+/** NFC(casefold(NFKC(username))). UsernameRefused unless 1 to 128 code points of Unicode 14.0, none a control. */
 export function canonicalUsername(username) {
   const points = Array.from(username);
   if (points.length < 1 || points.length > 128) refuse("UsernameRefused");
@@ -21,7 +21,7 @@ export function canonicalUsername(username) {
 
 /** `acct`: 22 characters that stand for the canonical name in bindings. */
 export async function accountTag(username) {
-  const digest = await sha256(concat(utf8("strongroom/1/acct\0"), utf8(canonicalUsername(username))));
+  const digest = await sha256(concat(encodeUtf8("strongroom/1/acct\0"), encodeUtf8(canonicalUsername(username))));
   return encodeUnpadded(digest).slice(0, 22);
 }
 
@@ -41,7 +41,7 @@ export function canonicalRealm(url) {
 
 /** 11 base62 digits that name the realm inside a vault session string. */
 export async function realmTag(realm) {
-  const digest = await sha256(concat(utf8("strongroom/1/realm\0"), utf8(canonicalRealm(realm))));
+  const digest = await sha256(concat(encodeUtf8("strongroom/1/realm\0"), encodeUtf8(canonicalRealm(realm))));
   return base62(new DataView(digest.buffer).getBigUint64(0), 11);
 }
 

@@ -1,4 +1,4 @@
-"""The readers of the browser and of Python agree on damaged artefacts: both refuse, or both read the same."""
+"""The readers in JavaScript and in Python agree on damaged artefacts: both refuse, or both read the same."""
 
 import base64
 import json
@@ -41,7 +41,7 @@ def damaged(generator: random.Random, text: bytes) -> bytes:
 
 
 def reading(kind: str, text: bytes, mode: Mode) -> Reading:
-    """What Python makes of it, as the script in the browser shows its own."""
+    """What Python makes of it, as sdk/js/test/vectors.js shows its own."""
     try:
         if kind == "encryption":
             fields, _ = read_artefacts(text, mode)
@@ -65,7 +65,7 @@ def test_damaged_artefacts_are_read_alike(runner: Page, root: Path) -> None:
         kind, text = generator.choice(seeds)
         cases.append((kind, damaged(generator, text), generator.choice((Mode.COMPAT, Mode.COMPAT, Mode.STRICT))))
     given = [[k, t.hex() if k == "encryption" else encode_padded(t), m is Mode.COMPAT] for k, t, m in cases]
-    shown = runner.evaluate("async (cases) => (await import('/tests/vectors.js')).readings(cases)", given)
+    shown = runner.evaluate("async (cases) => (await import('/test/vectors.js')).readings(cases)", given)
     expected = [reading(*case) for case in cases]
     assert CASES / 10 < sum(read is not None for read in expected) < CASES * 9 / 10
     assert [(c, s, e) for c, s, e in zip(cases, shown, expected, strict=True) if s != e] == []

@@ -1,4 +1,4 @@
-"""The portal's module in a real browser, against every shared vector."""
+"""The modules in a real browser, against every shared vector."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 
 def run(page: Page, function: str, vectors: dict[str, Any]) -> list[str]:
-    script = "async ([name, vectors]) => (await import('/tests/vectors.js'))[name](vectors)"
+    script = "async ([name, vectors]) => (await import('/test/vectors.js'))[name](vectors)"
     found: list[str] = page.evaluate(script, [function, vectors])
     return found
 

@@ -1,10 +1,11 @@
 /** RSA-4096 keys: public keys in their one shape, private keys of the strategy `Rsa4096`, signatures of other ports. */
 
 import {
-  concat, decodePadded, decodeStandard, encodeStandard, encodeUnpadded, equalBytes, fromLatin1, latin1, sha256,
+  concat, decodeLatin1, decodePadded, decodeStandard, encodeLatin1, encodeStandard, encodeUnpadded, equalBytes,
+  sha256,
 } from "./encoding.js";
 import { refuse } from "./errors.js";
-import { join, KEY_LIMIT, split, VALUE_LIMIT } from "./values.js";
+import { formatValue, KEY_LIMIT, parseValue, VALUE_LIMIT } from "./values.js";
 
 const PUBLIC_PEM_LIMIT = 1024;
 const PRIVATE_PEM_LIMIT = 8 * 1024;
@@ -25,8 +26,8 @@ const OAEP = { name: "RSA-OAEP", hash: "SHA-1" };
 const SIGNATURE = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
 const GENERATE = { ...OAEP, modulusLength: 4096, publicExponent: Uint8Array.of(1, 0, 1) };
 
-const der = (body) => decodeStandard(body.replace(/[\r\n]+/g, "")) ?? refuse("MalformedKey");
-const pem = (label, bytes) =>
+const decodePemBody = (body) => decodeStandard(body.replace(/[\r\n]+/g, "")) ?? refuse("MalformedKey");
+const encodePem = (label, bytes) =>
   `-----BEGIN ${label}-----\n${encodeStandard(bytes).match(/.{1,64}/g).join("\n")}\n-----END ${label}-----\n`;
 
 export class PublicKey {
@@ -42,10 +43,10 @@ export class PublicKey {
   /** One PEM block; MalformedKey unless it is the canonical SPKI of an RSA key of 4096 bits, odd, exponent 65537. */
   static async parse(pemText) {
     const match = pemText.length <= PUBLIC_PEM_LIMIT ? PUBLIC_PEM.exec(pemText) : null;
-    return match === null ? refuse("MalformedKey") : PublicKey.fromSpki(der(match[1]), pemText);
+    return match === null ? refuse("MalformedKey") : PublicKey.fromSpki(decodePemBody(match[1]), pemText);
   }
 
-  static async fromSpki(spki, pemText = pem("PUBLIC KEY", spki)) {
+  static async fromSpki(spki, pemText = encodePem("PUBLIC KEY", spki)) {
     const modulus = spki.subarray(SPKI_HEAD.length, -SPKI_TAIL.length);
     const isFramed =
       equalBytes(spki.subarray(0, SPKI_HEAD.length), SPKI_HEAD) && equalBytes(spki.slice(-SPKI_TAIL.length), SPKI_TAIL);
@@ -63,7 +64,7 @@ export class PublicKey {
   async encrypt(plaintext, format = "yaml") {
     if (plaintext.length < 1 || plaintext.length > PLAINTEXT_LIMIT) refuse("PlaintextRefused");
     const key = await crypto.subtle.importKey("spki", this.spki, OAEP, false, ["encrypt"]);
-    return join("Rsa4096", new Uint8Array(await crypto.subtle.encrypt(OAEP, key, plaintext)), [], format);
+    return formatValue("Rsa4096", new Uint8Array(await crypto.subtle.encrypt(OAEP, key, plaintext)), [], format);
   }
 
   /** The data of `Sign.Rsa4096.<signature>.<data>`; MalformedCiphertext, or VerificationFailed. */
@@ -98,7 +99,7 @@ export class PrivateKey {
   static async parse(pemText) {
     const match = pemText.length <= PRIVATE_PEM_LIMIT ? PRIVATE_PEM.exec(pemText) : null;
     if (match === null || match[1] !== match[3]) refuse("MalformedKey");
-    const bytes = der(match[2]);
+    const bytes = decodePemBody(match[2]);
     return PrivateKey.#fromPkcs8(match[1] ? pkcs8(bytes) : bytes);
   }
 
@@ -115,19 +116,19 @@ export class PrivateKey {
     } catch {
       refuse("MalformedKey");
     }
-    const modulus = fromLatin1(atob(parts.n.replaceAll("-", "+").replaceAll("_", "/")));
+    const modulus = encodeLatin1(atob(parts.n.replaceAll("-", "+").replaceAll("_", "/")));
     if (parts.e !== "AQAB") refuse("MalformedKey");
     return new PrivateKey(pkcs1, key, await PublicKey.fromSpki(concat(SPKI_HEAD, modulus, SPKI_TAIL)));
   }
 
   /** The key in clear as PKCS#1 PEM, which every port reads. */
   get pem() {
-    return pem("RSA PRIVATE KEY", this.#pkcs1);
+    return encodePem("RSA PRIVATE KEY", this.#pkcs1);
   }
 
   /** The plaintext of an `Rsa4096` value. MalformedCiphertext, or DecryptionFailed whatever was wrong inside. */
   async decrypt(serialized, { compat = false } = {}) {
-    const value = split(serialized, "Rsa4096", { compat, limit: KEY_LIMIT });
+    const value = parseValue(serialized, "Rsa4096", { compat, limit: KEY_LIMIT });
     try {
       return new Uint8Array(await crypto.subtle.decrypt(OAEP, this.#key, value.data));
     } catch {
@@ -149,7 +150,7 @@ function pkcs8(pkcs1) {
 }
 
 /** The private key's PEM as bytes, for wrapping. */
-export const pemBytes = (privateKey) => fromLatin1(privateKey.pem);
+export const pemBytes = (privateKey) => encodeLatin1(privateKey.pem);
 
 /** A private key from the bytes an authenticated decryption returned. */
-export const parsePemBytes = (bytes) => PrivateKey.parse(latin1(bytes));
+export const parsePemBytes = (bytes) => PrivateKey.parse(decodeLatin1(bytes));

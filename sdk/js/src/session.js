@@ -1,6 +1,6 @@
 /** Opening the encrypted session string of the vault without becoming a decryption oracle for the server. */
 
-import { decodeUnpadded, hasChecksum, latin1 } from "./encoding.js";
+import { decodeLatin1, decodeUnpadded, hasChecksum } from "./encoding.js";
 import { refuse, refusingAs } from "./errors.js";
 import { realmTag } from "./names.js";
 
@@ -13,7 +13,7 @@ const FOREIGN = /^[A-Za-z0-9_-]{16,128}$/;
  */
 export async function openVaultSession(privateKey, serialized, realm, { compat = false } = {}) {
   const tag = await realmTag(realm);
-  const text = latin1(await refusingAs("SessionStringRefused", () => privateKey.decrypt(serialized, { compat })));
+  const text = decodeLatin1(await refusingAs("SessionStringRefused", () => privateKey.decrypt(serialized, { compat })));
   const match = OURS.exec(text);
   const isOurs = match !== null && match[1] === tag && hasChecksum(text) && decodeUnpadded(text.slice(17, -6)) !== null;
   return isOurs || (compat && isForeign(text)) ? text : refuse("SessionStringRefused");

@@ -1,6 +1,6 @@
 /** Bindings: the additional authenticated data (`ad`) that says what a ciphertext is, whose, and where it belongs. */
 
-import { decodeUnpadded, encodeUnpadded, fromUtf8, latin1, randomBytes, utf8 } from "./encoding.js";
+import { decodeLatin1, decodeUnpadded, decodeUtf8, encodeUnpadded, encodeUtf8, randomBytes } from "./encoding.js";
 import { refuse } from "./errors.js";
 
 export const PREFIX = "sr1:";
@@ -33,9 +33,9 @@ export function readDataEncryptionKey(ad, acct) {
 }
 
 function escaped(tag) {
-  const bytes = utf8(tag);
+  const bytes = encodeUtf8(tag);
   // Two tags must never share a text: what cannot be encoded or is too long for the service is refused.
-  if (bytes.length > TAG_LIMIT || fromUtf8(bytes) !== tag) refuse("ContextRefused");
+  if (bytes.length > TAG_LIMIT || decodeUtf8(bytes) !== tag) refuse("ContextRefused");
   const percent = (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
-  return latin1(bytes).replace(/[^A-Za-z0-9_.-]/g, percent);
+  return decodeLatin1(bytes).replace(/[^A-Za-z0-9_.-]/g, percent);
 }

@@ -1,7 +1,7 @@
 /** Serialized values, `<Strategy>.<data>.<artefacts>`, and the encryption strategy `Aes256Gcm`. */
 
 import { ARTEFACT_LIMIT, readArtefacts, writeArtefacts } from "./artefacts.js";
-import { concat, decodePadded, encodePadded, fromLatin1, randomBytes } from "./encoding.js";
+import { concat, decodePadded, encodeLatin1, encodePadded, randomBytes } from "./encoding.js";
 import { CryptoError, refuse } from "./errors.js";
 
 export const KEY_LIMIT = 8 * 1024;
@@ -20,7 +20,7 @@ export const charactersFor = (size) => "Aes256Gcm..".length + Math.ceil(size / 3
  * Read a value of the one strategy the caller expects; `limit` counts characters.
  * MalformedCiphertext unless it has exactly three parts in canonical Base64 and the artefacts of that strategy.
  */
-export function split(text, strategy, { compat = false, limit = VALUE_LIMIT } = {}) {
+export function parseValue(text, strategy, { compat = false, limit = VALUE_LIMIT } = {}) {
   const parts = text.length <= limit ? text.split(".") : [];
   // The strategy is compared, never looked up: a relabelled value must not choose another cipher.
   if (parts.length !== 3 || parts[0] !== strategy || parts[2].length > ARTEFACT_CHARACTERS) {
@@ -52,7 +52,7 @@ function cipherArtefacts(encoded, compat) {
 }
 
 /** The text of a value; `entries` are its artefacts. */
-export const join = (strategy, data, entries, format) =>
+export const formatValue = (strategy, data, entries, format) =>
   `${strategy}.${encodePadded(data)}.${encodePadded(writeArtefacts(entries, { format }))}`;
 
 const importKey = (key) =>
@@ -60,27 +60,27 @@ const importKey = (key) =>
     ? crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"])
     : refuse("MalformedKey");
 
-const parameters = (iv, ad) => ({ name: "AES-GCM", iv, additionalData: fromLatin1(ad), tagLength: TAG_SIZE * 8 });
+const gcm = (iv, ad) => ({ name: "AES-GCM", iv, additionalData: encodeLatin1(ad), tagLength: TAG_SIZE * 8 });
 
 /** `Aes256Gcm.<data>.<artefacts>` bound to `ad`. PlaintextRefused if empty, ContextRefused beyond printable ASCII. */
 export async function encrypt(key, plaintext, ad, format = "yaml") {
   if (plaintext.length === 0) refuse("PlaintextRefused");
   if (ad.length > AD_LIMIT || !/^[ -~]*$/.test(ad)) refuse("ContextRefused");
   const iv = randomBytes(IV_SIZE);
-  const sealed = new Uint8Array(await crypto.subtle.encrypt(parameters(iv, ad), await importKey(key), plaintext));
+  const sealed = new Uint8Array(await crypto.subtle.encrypt(gcm(iv, ad), await importKey(key), plaintext));
   const cut = sealed.length - TAG_SIZE;
   const entries = [["iv", iv], ["at", sealed.slice(cut)], ["ad", ad]];
-  return join("Aes256Gcm", sealed.subarray(0, cut), entries, format);
+  return formatValue("Aes256Gcm", sealed.subarray(0, cut), entries, format);
 }
 
-/** The plaintext of a split value under the binding `ad` the caller expects; null takes what the value says. */
-export async function openValue(key, value, ad) {
+/** The plaintext of a parsed value under the binding `ad` the caller expects; null takes what the value says. */
+export async function decrypt(key, value, ad) {
   if (ad !== null && ad !== value.ad) refuse("DecryptionFailed");
   const imported = await importKey(key);
   try {
     // The caller's own string goes to GCM, so the comparison above is never what security rests on.
-    const given = parameters(value.iv, ad ?? value.ad);
-    return new Uint8Array(await crypto.subtle.decrypt(given, imported, concat(value.data, value.at)));
+    const algorithm = gcm(value.iv, ad ?? value.ad);
+    return new Uint8Array(await crypto.subtle.decrypt(algorithm, imported, concat(value.data, value.at)));
   } catch {
     return refuse("DecryptionFailed");
   }

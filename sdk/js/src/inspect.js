@@ -1,12 +1,12 @@
-/** What a value is, told without any key. */
+/** Explains what a value is made of, without any key. */
 
 import { readArtefacts } from "./artefacts.js";
 import { splitDerived } from "./compat.js";
 import { checkParameters, readDerivationArtefacts } from "./derivation.js";
-import { decodePadded, decodeUnpadded, hasChecksum, hex, latin1 } from "./encoding.js";
+import { decodeLatin1, decodePadded, decodeUnpadded, hasChecksum, hex } from "./encoding.js";
 import { CryptoError } from "./errors.js";
 import { PublicKey } from "./rsa.js";
-import { split } from "./values.js";
+import { parseValue } from "./values.js";
 
 const LIMIT = 64 * 1024 * 1024;
 const TOKENS = {
@@ -42,12 +42,13 @@ export const WARNINGS = {
 const bytes = (count) => `${count.toLocaleString("en")} ${count === 1 ? "byte" : "bytes"}`;
 const explanation = (kind, rows, ...warnings) => ({ kind, rows, warnings: warnings.filter(Boolean) });
 
-/** `{kind, rows: [[name, text]], warnings}`; `kind` is `unknown` for what is not recognised. Never throws for a string. */
+/** `{kind, rows: [[name, text]], warnings}`, with the kind `unknown` for unknown formats. Never throws for a string. */
 export async function explain(given) {
   const text = given.trim();
   const characters = [["Length", `${text.length.toLocaleString("en")} characters`]];
   if (text.includes("PRIVATE KEY-----")) return explanation("private key", [], WARNINGS.clear);
-  for (const read of text.length > LIMIT ? [] : [token, verification, publicKey, value, derived, signature, derivation, bare]) {
+  const readers = [token, verification, publicKey, value, derived, signature, derivation, bare];
+  for (const read of text.length > LIMIT ? [] : readers) {
     try {
       const found = await read(text);
       if (found !== null) return found;
@@ -73,7 +74,7 @@ function verification(text) {
   const payload = label === "srva1" && encoded && tag ? decodeUnpadded(encoded) : null;
   if (payload === null) return null;
   return explanation("verification artefacts", [
-    ["Payload", latin1(payload)],
+    ["Payload", decodeLatin1(payload)],
     ["Tag", "HMAC-SHA256 under a key only the passphrase leads to"],
   ]);
 }
@@ -90,7 +91,7 @@ async function publicKey(text) {
 function value(text) {
   const strategy = ["Aes256Gcm", "Rsa4096"].find((known) => text.startsWith(`${known}.`));
   if (strategy === undefined || text.split(".").length !== 3) return null;
-  const parts = split(text, strategy, { compat: true, limit: LIMIT });
+  const parts = parseValue(text, strategy, { compat: true, limit: LIMIT });
   return explanation("encrypted value", valueRows(parts), ...valueWarnings(parts, readsStrictly(text, strategy)));
 }
 
@@ -120,7 +121,7 @@ const valueWarnings = (parts, isStrict) => [
 
 function readsStrictly(text, strategy) {
   try {
-    split(text, strategy, { limit: LIMIT });
+    parseValue(text, strategy, { limit: LIMIT });
     return true;
   } catch {
     return false;
@@ -130,7 +131,7 @@ function readsStrictly(text, strategy) {
 function derived(text) {
   if (text.split(".").length !== 5) return null;
   const [serialized, artefacts] = splitDerived(text);
-  const parts = split(serialized, "Aes256Gcm", { compat: true, limit: LIMIT });
+  const parts = parseValue(serialized, "Aes256Gcm", { compat: true, limit: LIMIT });
   const inner = derivation(artefacts);
   const warnings = new Set([...valueWarnings(parts, false), ...inner.warnings]);
   return explanation("encrypted value with a derived key", [...valueRows(parts), ...inner.rows], ...warnings);
@@ -140,7 +141,10 @@ function signature(text) {
   const [label, strategy, ...encoded] = text.split(".");
   const [signed, data] = encoded.map((part) => decodePadded(part, true));
   if (label !== "Sign" || strategy !== "Rsa4096" || encoded.length !== 2 || !signed || !data) return null;
-  return explanation("signature", [["Signature", bytes(signed.length)], ["Data, readable by anyone", bytes(data.length)]]);
+  return explanation("signature", [
+    ["Signature", bytes(signed.length)],
+    ["Data, readable by anyone", bytes(data.length)],
+  ]);
 }
 
 function derivation(text) {

@@ -20,7 +20,7 @@ const isBlank = (text) => /^ *$/.test(text);
 const indentation = (line) => line.length - line.replace(/^ +/, "").length;
 const trimmed = (text) => text.replace(/^ +| +$/g, "");
 
-/** The text of `|` or `>` whose lines are indented alike; blank ones are allowed at the end only. */
+/** The text of `|` or `>` whose lines are indented alike; blank lines are allowed at the end only. */
 export function evenBlock(given, folded, chomping, indent) {
   const lines = [...given];
   while (lines.length > 0 && isBlank(lines.at(-1))) lines.pop();
@@ -33,13 +33,13 @@ export function evenBlock(given, folded, chomping, indent) {
   return chomping === "-" ? text : `${text}\n`;
 }
 
-/** The text of `|` with whatever blank and further indented lines the bytes led to (YAML 1.2, 8.1). */
+/** The text of `|`, which may hold blank and further indented lines (YAML 1.2, 8.1). */
 export function literalBlock(lines, chomping, indent) {
   const margin = indent ? Number(indent) : indentation(lines.find((line) => !isBlank(line)) ?? "");
   if (margin < 1 || lines.some((line) => !isBlank(line.slice(0, margin)))) malformed();
   const text = lines.map((line) => line.slice(margin)).join("\n");
   const content = text.replace(/\n+$/, "");
-  // Without content the chomping rules differ, and no writer has a field of line ends alone.
+  // An empty block follows other chomping rules, and no field consists of line ends alone.
   if (content === "") malformed();
   if (chomping === "+") return `${text}\n`;
   return chomping === "-" ? content : `${content}\n`;

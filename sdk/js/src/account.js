@@ -16,7 +16,7 @@ const DERIVATION = "/keystore/passphrase_derivation_artefact";
 const KEK = "/keystore/key_encryption_key";
 const DEKS = "/keystore/data_encryption_keys";
 
-/** An open account: `seal` and `open` stay in the browser, `classificationNodes` asks the vault. */
+/** An open account: `seal` and `open` send nothing, `classificationNodes` asks the vault. */
 export class Account {
   #dek;
   #vaultSession;
@@ -39,21 +39,25 @@ export class Account {
     return this.#dek.open(serialized, this.tag, context);
   }
 
+  /** The nodes of this scheme, or of all schemes: what a value can be filed under. */
   async classificationNodes(schemeName) {
     const query = schemeName ? `?scheme_name=${encodeURIComponent(schemeName)}` : "";
-    const given = { authorization: this.#vaultSession };
-    return (await this.service.call("GET", `/vault/classification_nodes${query}`, given)).classification_nodes;
+    const authorization = this.#vaultSession;
+    const answer = await this.service.call("GET", `/vault/classification_nodes${query}`, { authorization });
+    return answer.classification_nodes;
   }
 }
 
 /**
- * All eleven steps; `step(number, title)` is told when one begins (number null between them).
- * A registration that broke off is not taken up again here: the command line and the Python client do that.
+ * Create a user and open the account, in the eleven steps of the specification.
+ * `onStep(number, title)` is called when a step begins, with null for work between two steps.
+ * A registration that was interrupted cannot be resumed here; the Python client and the command line can.
  */
-export async function register(service, given) {
-  const { username, passphrase, realm, accountSecret = null, admissionToken, providerApiKey, step = () => {} } = given;
+export async function register(service, options) {
+  const { username, passphrase, realm, accountSecret = null } = options;
+  const { admissionToken, providerApiKey, onStep: step = () => {} } = options;
   const acct = await accountTag(username);
-  const call = (method, path, options) => service.call(method, path, options);
+  const call = service.call.bind(service);
   step(null, "Derive the login secret");
   const login = await loginSecret(passphrase, username, realm, accountSecret);
   step(1, "Obtain an admission token");
@@ -67,8 +71,8 @@ export async function register(service, given) {
   const pdk = new PasswordDerivedKey(await derive(await passphraseForPdk(passphrase, accountSecret), artefacts));
   const derivationArtefacts = writeDerivationArtefacts(artefacts);
   const time = `${new Date().toISOString().slice(0, 19)}Z`;
-  const vouched = { account: acct, derivationArtefacts, iterations: artefacts.iter, generation: 1, time };
-  const verification = await makeVerification(pdk.reveal(), vouched);
+  const claims = { account: acct, derivationArtefacts, iterations: artefacts.iter, generation: 1, time };
+  const verification = await makeVerification(pdk.reveal(), claims);
   await store(call, DERIVATION, authorization, "passphrase_derivation_artefact", {
     derivation_artefacts: derivationArtefacts, verification_artefacts: verification,
   });
@@ -95,7 +99,8 @@ export async function register(service, given) {
   step(8, "Obtain a vault admission token");
   const external = await call("GET", "/keystore/external_admission_tokens", { authorization });
   step(9, "Create the vault user");
-  const vaultUser = { public_key: keypair.publicKey.pem, admission_token: external.external_admission_token.vault_api_admission_token };
+  const vaultToken = external.external_admission_token.vault_api_admission_token;
+  const vaultUser = { public_key: keypair.publicKey.pem, admission_token: vaultToken };
   const created = await call("POST", "/vault/me", { body: { user: vaultUser } });
   step(10, "Decrypt the session string");
   const session = await openVaultSession(keypair, created.encrypted_session_authentication_string, realm);
@@ -106,21 +111,22 @@ export async function register(service, given) {
 }
 
 /** Open an account from name and passphrase alone. Every value is checked before the next one is trusted. */
-export async function unlock(service, { username, passphrase, realm, accountSecret = null, step = () => {} }) {
+export async function unlock(service, options) {
+  const { username, passphrase, realm, accountSecret = null, onStep: step = () => {} } = options;
   const acct = await accountTag(username);
   step(null, "Derive the login secret");
   const login = await loginSecret(passphrase, username, realm, accountSecret);
   step(null, "Log in");
   const authorization = await logIn(service, username, login);
-  const read = (path) => found(service.call("GET", path, { authorization }));
+  const read = (path) => existing(service.call("GET", path, { authorization }));
   step(null, "Derive the password derived key");
   const { passphrase_derivation_artefact: stored } = await read(DERIVATION);
   const artefacts = readDerivationArtefacts(stored.derivation_artefacts);
   checkParameters(artefacts);
   const pdk = new PasswordDerivedKey(await derive(await passphraseForPdk(passphrase, accountSecret), artefacts));
-  const vouched = { account: acct, derivationArtefacts: stored.derivation_artefacts };
-  // Before the key encryption key is touched: HMAC commits to its key, so a hostile answer tests one guess at most.
-  const { iterations } = await checkVerification(pdk.reveal(), stored.verification_artefacts, vouched);
+  const expected = { account: acct, derivationArtefacts: stored.derivation_artefacts };
+  // Before the key encryption key is opened: HMAC commits to its key, so a hostile answer tests one guess at most.
+  const { iterations } = await checkVerification(pdk.reveal(), stored.verification_artefacts, expected);
   if (iterations !== artefacts.iter) throw new ProtocolViolation("the derivation artefacts are not those vouched for");
   step(null, "Open the key encryption key");
   const kek = await pdk.unwrap((await read(KEK)).key_encryption_key.serialized_key_encryption_key, acct);
@@ -147,7 +153,7 @@ async function logIn(service, username, login) {
   return session.session_authentication_string;
 }
 
-/** Store, and compare the echo: a service that keeps something else is told before anything rests on it. */
+/** Store, and compare what the service says it stored: nothing may rest on values that it changed. */
 async function store(call, path, authorization, name, body) {
   const stored = (await call("POST", path, { authorization, body }))[name];
   if (Object.entries(body).some(([field, value]) => stored[field] !== value)) {
@@ -155,7 +161,8 @@ async function store(call, path, authorization, name, body) {
   }
 }
 
-async function found(answer) {
+/** The answer; what every finished registration has stored must not be missing. */
+async function existing(answer) {
   try {
     return await answer;
   } catch (error) {
@@ -171,7 +178,7 @@ async function openDataKey(kek, acct, records) {
   if (new Set(keys.map((key) => key.uid)).size !== keys.length) {
     throw new ProtocolViolation("a data encryption key is listed twice");
   }
-  // The oldest of its purpose, so that all devices choose the same one.
+  // The list begins with the oldest, so all devices choose the same key.
   return keys.find((key) => key.purpose === DATA) ?? Promise.reject(new ProtocolViolation("there is no key for data"));
 }
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from strongroom import AsyncStrongroom, Strongroom, StrongroomError
-from strongroom.client.calls import Calls
+from strongroom.client.blocking.calls import Calls
 from strongroom.client.calls.keystore import KEYSTORE
 from strongroom.client.calls.system import SYSTEM
 from strongroom.client.calls.vault import VAULT
@@ -61,7 +61,7 @@ def test_each_call_uses_its_endpoint(peer: "Peer", connect: Connect, name: str) 
         method = getattr(service.calls, name)
         arguments = {
             parameter: ARGUMENTS.get(parameter, "x.y")
-            for parameter in inspect.signature(getattr(Calls, name)._function).parameters
+            for parameter in inspect.signature(getattr(Calls, name)).parameters
             if parameter != "self"
         }
         # The peer has no such thing; that it was asked is what counts.

@@ -54,8 +54,9 @@ bench: $(VENV)/.dev       ## Ratios to the floor, on both engines, in five minut
 bench-full: $(VENV)/.dev  ## The same with one million users and more rounds: half an hour, and 16 GB of disk
 	$(BIN)/python -m bench --full
 
-docs: $(VENV)/.dev        ## Write the generated pages: api.md, settings.md, refusals.md
+docs: $(VENV)/.dev        ## Write what is generated: api.md, settings.md, refusals.md, the client's blocking face
 	$(BIN)/python -m tools.pages docs
+	$(BIN)/python -m tools.blocking_face
 
 # Needs uv. The locks hold versions and hashes for every platform and never name an index.
 lock:

@@ -225,9 +225,12 @@ def test_clients_that_are_never_closed_end_with_their_last_user(settled: "Peer",
 
 def started(program: str, url: str) -> subprocess.Popen[str]:
     """A program that meets the real thing: signals, forks and the end of the interpreter. A warning is an error."""
-    head = "import os, sys, time, threading, gc\nfrom strongroom import *\nurl = sys.argv[1]\n"
+    head = "import gc, os, signal, sys, threading, time\nfrom strongroom import *\nurl = sys.argv[1]\n"
+    # Where tests run in the background, it may be ignored, and children inherit that.
+    head += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", head + program, url],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -235,7 +238,10 @@ def started(program: str, url: str) -> subprocess.Popen[str]:
 
 
 def outcome(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=30)
+    try:
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
     return process.returncode, out, err
 
 
@@ -245,30 +251,37 @@ print(*{client.calls.healthz().status for client in clients})
 """
 NEVER_CLOSED_IN_A_CALL = """
 client = Strongroom(url)
-threading.Thread(target=client.calls.healthz, daemon=True).start()
-time.sleep(0.3)
+def ask():
+    try:
+        client.calls.healthz()
+    except ServiceUnavailable:
+        pass
+threading.Thread(target=ask, daemon=True).start()
+sys.stdin.readline()
 print("ok")
 """
 
 
 @pytest.mark.parametrize("program", [NEVER_CLOSED, NEVER_CLOSED_IN_A_CALL], ids=["idle", "in a call"])
 def test_the_interpreter_ends_in_silence_with_clients_that_were_never_closed(serve: Serve, program: str) -> None:
-    answer = whole(OK)
+    answer, asked = whole(OK), threading.Event()
 
     def treat(connection: Any) -> None:
+        asked.set()
         if program is NEVER_CLOSED:
             answer(connection)
         read_request(connection)
         connection.recv(1)
 
     process = started(program, serve(treat))
+    assert asked.wait(20)
     begun = time.monotonic()
     assert outcome(process) == (0, "ok\n", "")
     assert time.monotonic() - begun < 15
 
 
 INTERRUPTED = """
-client = Strongroom(url, progress=print if sys.argv[-1] == "progress" else None)
+client = Strongroom(url)
 print("asking", flush=True)
 try:
     client.calls.version()
@@ -347,9 +360,10 @@ def test_after_a_fork_parent_and_child_go_on(serve: Serve) -> None:
     connections: list[list[bytes]] = []
 
     def treat(connection: Any) -> None:
-        connections.append([])
+        requests: list[bytes] = []
+        connections.append(requests)
         while request := read_request(connection):
-            connections[-1].append(request)
+            requests.append(request)
             connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(OK) + OK)
 
     assert outcome(started(FORKED, serve(treat))) == (0, "ok\n{'ok'} 0 ok\n", "")

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from strongroom import Strongroom
-from strongroom.client.calls import BlockingCalls
+from strongroom.client.blocking.calls import Calls
 from strongroom.portal.documentation import examples
 from strongroom.portal.documentation.reference import TABLES, Operation, Reference, reference
 from strongroom.wire.endpoint import Credential
@@ -86,7 +86,7 @@ def test_every_answer_has_an_example(operation: Operation) -> None:
 def test_python_calls_are_those_of_the_client() -> None:
     assert set(examples.PYTHON_CALLS) <= {operation.id for operation in KNOWN.operations}
     for called, arguments in examples.PYTHON_CALLS.values():
-        method = getattr(BlockingCalls, called)._function
+        method = getattr(Calls, called)
         inspect.signature(method).bind(None, *arguments)
     without = {operation.id for operation in KNOWN.operations} - set(examples.PYTHON_CALLS)
     assert without == {"system_refusal", "system_openapi"}

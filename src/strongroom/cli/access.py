@@ -10,8 +10,8 @@ import click
 from strongroom.cli.output import Failed, SettingRefused, is_terminal
 
 if TYPE_CHECKING:
-    from strongroom.client.progress import Progress
     from strongroom.client.blocking.service import Strongroom
+    from strongroom.client.progress import Progress
     from strongroom.crypto.passphrases import AccountSecret
 
 PASSPHRASE = "STRONGROOM_PASSPHRASE"  # noqa: S105  # the name of a variable

@@ -17,8 +17,8 @@ from strongroom.testing.log import CapturedLog
 from strongroom.testing.transports import AsyncTransport, Transport
 
 if TYPE_CHECKING:
-    from strongroom.client.service import AsyncStrongroom
     from strongroom.client.blocking.service import Strongroom
+    from strongroom.client.service import AsyncStrongroom
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from strongroom.cli.demo.recording import Recorder
 from strongroom.cli.demo.screen import Screen
 from strongroom.cli.output import Failed
 from strongroom.client.blocking.account import Account
-from strongroom.client.errors import UnlockRefused
 from strongroom.client.blocking.service import Strongroom
+from strongroom.client.errors import UnlockRefused
 from strongroom.crypto.errors import DecryptionFailed
 
 _STEPS = tuple(range(1, 12))

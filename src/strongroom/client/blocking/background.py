@@ -48,14 +48,14 @@ class Background:
             raise
         return call.result()
 
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def _running(self) -> "_LoopThread":
         if self._closed:
             raise RuntimeError("the client is closed")
         if self._loop is None:
             self._loop = _LoopThread(self._close)
             # The thread does not know this object, so that it can end with it.
             weakref.finalize(self, self._loop.end).atexit = False
-        return self._loop.loop
+        return self._loop
 
     def close(self) -> None:
         """Close connections and loop. Calls of other threads that are under way end with `ServiceUnavailable`."""
@@ -64,10 +64,11 @@ class Background:
         if loop is not None:
             # Here and not at the loop's end, for a transport of the caller's is closed in the caller's thread.
             self.run(self._close())
-            loop.end()
-            loop.thread.join(_PATIENCE)
         with self._lock:
             self._closed, self._loop = True, None
+        if loop is not None:
+            loop.end()
+            loop.thread.join(_PATIENCE)
 
     def leave_to_parent(self) -> None:
         """In the child after a fork: no thread serves the loop there, and its sockets are the parent's."""
@@ -82,6 +83,7 @@ class _LoopThread:
         self.thread = threading.Thread(target=self._run, name="strongroom-client", daemon=True)
         self._close = close
         self._process = os.getpid()
+        self.calls: set[_Call[Any]] = set()
         self.thread.start()
         _LOOPS.add(self)
 
@@ -90,6 +92,9 @@ class _LoopThread:
             self.loop.run_forever()
         finally:
             self.loop.close()
+            # A loop that stops leaves callbacks behind, and perhaps a task that would not be cancelled.
+            for call in list(self.calls):
+                call.over()
 
     def end(self) -> None:
         """Have the loop end. It is not waited for, because the garbage collector may call this in any thread."""
@@ -116,44 +121,50 @@ class _Call(Generic[T]):
 
     def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
         self._coroutine = coroutine
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: _LoopThread | None = None
         self._task: asyncio.Task[T] | None = None
         self._errands: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+    def start(self, thread: _LoopThread) -> None:
         context = copy_context()
         context.run(CALLER.set, self)
-        self._loop = loop
-        loop.call_soon_threadsafe(self._start, loop, context=context)
+        self._thread = thread
+        thread.calls.add(self)
+        thread.loop.call_soon_threadsafe(self._start, thread.loop, context=context)
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         self._task = loop.create_task(self._coroutine)
-        self._task.add_done_callback(lambda _: self._errands.put(None))
+        self._task.add_done_callback(lambda _: self.over())
+
+    def over(self) -> None:
+        self._errands.put(None)
 
     def wait(self) -> None:
+        """Until it is over; `result` says how it ended."""
         while (errand := self._errands.get()) is not None:
             errand()
+        if self._thread is not None:
+            self._thread.calls.discard(self)
 
     def cancel(self) -> None:
         """Cancel, and wait until connections are in order again; a second Ctrl-C ends the waiting."""
-        if self._loop is None:
+        if self._thread is None:
             self._coroutine.close()
             return
-        _post(self._loop, lambda: self._task is not None and self._task.cancel())
+        _post(self._thread.loop, lambda: self._task is not None and self._task.cancel())
         self.wait()
-        if self._task is not None and not self._task.cancelled():
+        if self._task is not None and self._task.done() and not self._task.cancelled():
             self._task.exception()  # looked at: nothing else will
 
     def result(self) -> T:
-        assert self._task is not None
-        if self._task.cancelled():
+        if self._task is None or not self._task.done() or self._task.cancelled():
             raise ServiceUnavailable("the client was closed")
         return self._task.result()
 
     async def call(self, function: Callable[[], R]) -> R:
         """The result of a function that is run in the waiting thread."""
-        assert self._loop is not None
-        loop = self._loop
+        assert self._thread is not None
+        loop = self._thread.loop
         answer: asyncio.Future[R] = loop.create_future()
 
         def errand() -> None:

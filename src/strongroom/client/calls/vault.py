@@ -68,7 +68,7 @@ class VaultCalls(CallsBase):
     async def read_image(self, image_id: str) -> bytes:
         """The picture of a node, from this service's own address and without any credential, whatever its URL says."""
         endpoint: Endpoint = VAULT["read_image"]
-        reply = await self._connection.converse(endpoint, path={"id": image_id})
-        if reply.content_type.partition(";")[0].strip().lower() not in endpoint.media_types:
-            raise ProtocolViolation("the image is not of a documented media type")
-        return reply.body
+        async with self._connection.stream(endpoint, path={"id": image_id}) as streamed:
+            if streamed.header("content-type").partition(";")[0].strip().lower() not in endpoint.media_types:
+                raise ProtocolViolation("the image is not of a documented media type")
+            return (await streamed.whole()).body

@@ -57,9 +57,10 @@ bench: $(VENV)/.dev       ## Ratios to the floor, on both engines, in five minut
 bench-full: $(VENV)/.dev  ## The same with one million users and more rounds: half an hour, and 16 GB of disk
 	$(BIN)/python -m bench --full
 
-docs: $(VENV)/.dev        ## Write what is generated: examples, api.md, settings.md, refusals.md
+docs: $(VENV)/.dev        ## Write what is generated: examples, api.md, settings.md, refusals.md, blocking face
 	$(BIN)/python -m tools.examples
 	$(BIN)/python -m tools.pages docs
+	$(BIN)/python -m tools.blocking_face
 
 # Needs uv. The locks hold versions and hashes for every platform and never name an index.
 lock:

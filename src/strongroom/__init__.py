@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from strongroom.client.account import Account, AsyncAccount
-    from strongroom.client.aio import AsyncStrongroom
+    from strongroom.client.account import AsyncAccount
+    from strongroom.client.blocking.account import Account
+    from strongroom.client.blocking.service import Strongroom
     from strongroom.client.errors import (
         AccountClosed,
         AdmissionTokenUsed,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     )
     from strongroom.client.observing import Exchange, mask
     from strongroom.client.progress import Progress
-    from strongroom.client.sync import Strongroom
+    from strongroom.client.service import AsyncStrongroom
     from strongroom.crypto.formats import ArtefactFormat
     from strongroom.crypto.passphrases import AccountSecret
 
@@ -68,14 +69,14 @@ __all__ = [
 
 # Where each name lives; anything not named here is an error of the client.
 _HOMES: Final = {
-    "Account": "client.account",
+    "Account": "client.blocking.account",
     "AccountSecret": "crypto.passphrases",
     "ArtefactFormat": "crypto.formats",
     "AsyncAccount": "client.account",
-    "AsyncStrongroom": "client.aio",
+    "AsyncStrongroom": "client.service",
     "Exchange": "client.observing",
     "Progress": "client.progress",
-    "Strongroom": "client.sync",
+    "Strongroom": "client.blocking.service",
     "mask": "client.observing",
 }
 

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 import httpx
 import pytest
+from tests.client.sockets import Serve, servers
 
 from strongroom import Strongroom
 from strongroom.crypto import derivation, key_stretching, login_secret
@@ -429,3 +430,10 @@ def connect(peer: Peer, **settings: Any) -> Strongroom:
 @pytest.fixture(name="connect")
 def _connect() -> Callable[..., Strongroom]:
     return connect
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Listen on loopback and treat each connection as told; returns the base URL."""
+    with servers() as start:
+        yield start

@@ -1,13 +1,12 @@
-"""The drivers against real sockets: deadlines, caps, redirects, cookies, compression."""
+"""Both faces against real sockets: deadlines, caps, redirects, cookies, compression."""
 
-import contextlib
 import gzip
 import ipaddress
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,68 +15,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from tests.client.sockets import HEAD, OK, Serve, read_request, trickle, whole
 
 from strongroom import AsyncStrongroom, ProtocolViolation, ServiceUnavailable, Strongroom, StrongroomError
-
-OK = b'{"status": "ok"}'
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-Serve = Callable[[Callable[[socket.socket], None]], str]
-
-
-def read_request(connection: socket.socket) -> bytes:
-    data = b""
-    while b"\r\n\r\n" not in data:
-        piece = connection.recv(65536)
-        if not piece:
-            return data
-        data += piece
-    return data
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Listen on loopback and treat each connection as told; returns the base URL."""
-    with contextlib.ExitStack() as stack:
-
-        def start(treat: Callable[[socket.socket], None]) -> str:
-            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-
-            def accept() -> None:
-                while True:
-                    try:
-                        connection, _ = listener.accept()
-                    except OSError:
-                        return
-                    threading.Thread(target=run, args=(connection,), daemon=True).start()
-
-            def run(connection: socket.socket) -> None:
-                with connection, contextlib.suppress(OSError):
-                    treat(connection)
-
-            threading.Thread(target=accept, daemon=True).start()
-            stack.callback(listener.shutdown, socket.SHUT_RDWR)
-            return f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-        yield start
-
-
-def whole(body: bytes, head: bytes = HEAD) -> Callable[[socket.socket], None]:
-    def treat(connection: socket.socket) -> None:
-        while read_request(connection):
-            connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-
-    return treat
-
-
-def trickle(start: bytes, piece: bytes) -> Callable[[socket.socket], None]:
-    def treat(connection: socket.socket) -> None:
-        read_request(connection)
-        connection.sendall(start)
-        while True:
-            connection.sendall(piece)
-            time.sleep(0.05)
-
-    return treat
 
 
 def ask(url: str, timeout: float = 5.0) -> None:

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from strongroom import Strongroom
-from strongroom.client.calls import BlockingCalls
+from strongroom.client.blocking.calls import Calls
 from strongroom.portal.documentation import examples
 from strongroom.portal.documentation.reference import TABLES, Operation, Reference, reference
 from strongroom.wire.endpoint import Condition, Credential
@@ -97,7 +97,7 @@ def test_python_calls_are_those_of_the_client(operation: Operation) -> None:
     assert isinstance(with_block, ast.With)
     call = with_block.body[0].value  # type: ignore[attr-defined]  # an assignment, as the line below shows
     assert ast.unparse(call.func) == f"service.calls.{operation.id}"
-    method = getattr(BlockingCalls, operation.id)._function
+    method = getattr(Calls, operation.id)
     inspect.signature(method).bind(None, *call.args, **{keyword.arg: keyword.value for keyword in call.keywords})
 
 

@@ -10,8 +10,8 @@ import click
 from strongroom.cli.output import Failed, SettingRefused, is_terminal
 
 if TYPE_CHECKING:
+    from strongroom.client.blocking.service import Strongroom
     from strongroom.client.progress import Progress
-    from strongroom.client.sync import Strongroom
     from strongroom.crypto.passphrases import AccountSecret
 
 PASSPHRASE = "STRONGROOM_PASSPHRASE"  # noqa: S105  # the name of a variable
@@ -74,7 +74,7 @@ def service(url: str | None, realm: str | None, state_dir: str | None, **options
         raise SettingRefused("which service? Set STRONGROOM_URL or use --url")
     if not os.environ.get("STRONGROOM_SUBSCRIPTION_KEY"):
         raise SettingRefused("every request needs a subscription key: set STRONGROOM_SUBSCRIPTION_KEY")
-    from strongroom.client.sync import Strongroom
+    from strongroom.client.blocking.service import Strongroom
 
     return Strongroom(
         url,

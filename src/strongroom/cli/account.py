@@ -9,7 +9,7 @@ from strongroom.cli.output import json_option, note, print_fields, print_json
 from strongroom.crypto.key_stretching import DEFAULT_ITERATIONS, MAX_ITERATIONS, MIN_ITERATIONS
 
 if TYPE_CHECKING:
-    from strongroom.client.account import Account
+    from strongroom.client.blocking.account import Account
 
 _ENVIRONMENT = (
     "Environment: STRONGROOM_URL, STRONGROOM_SUBSCRIPTION_KEY, STRONGROOM_REALM, STRONGROOM_PASSPHRASE, "

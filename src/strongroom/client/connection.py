@@ -3,13 +3,14 @@ record or a typed error."""
 
 import os
 import re
-from pathlib import Path
-from typing import Final, TypeVar
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path as FilePath
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
-from strongroom.client.conversation import Conversation, Reply, Request
 from strongroom.client.errors import (
     ClientError,
     ConfigurationRefused,
@@ -19,15 +20,16 @@ from strongroom.client.errors import (
 )
 from strongroom.client.observing import Exchange, Observer
 from strongroom.client.progress import ProgressCallback
+from strongroom.client.running import at_caller
+from strongroom.client.transfer import Channel, OctetBody, Reply, Request, StreamedReply, Transport
 from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.names import canonical_realm
 from strongroom.crypto.secret import Secret
-from strongroom.wire.endpoint import AnyEndpoint, Credential
+from strongroom.wire.endpoint import AnyEndpoint, Body, Credential, Endpoint, Path, Query
 from strongroom.wire.refusal import Problem
 
-R = TypeVar("R", bound=msgspec.Struct)
+Record = TypeVar("Record", bound=msgspec.Struct)
 
-BODY_LIMIT: Final = 16 * 1024 * 1024
 _VAULT_PATHS: Final = "/vault/"
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
 _SECONDS: Final = re.compile(r"[0-9]{1,6}\Z")
@@ -50,7 +52,9 @@ class Connection:
         keystore_url: str | None = None,
         vault_url: str | None = None,
         realm: str | None = None,
-        state_dir: str | Path | None = None,
+        state_dir: str | FilePath | None = None,
+        timeout: float = 30.0,
+        transport: Transport | None = None,
         artefacts: ArtefactFormat = ArtefactFormat.YAML,
         progress: ProgressCallback | None = None,
         observer: Observer | None = None,
@@ -66,10 +70,11 @@ class Connection:
         self.realm = canonical_realm(realm or base_url or keystore)
         self._subscription_key = _credential(subscription_key or os.environ.get("STRONGROOM_SUBSCRIPTION_KEY"))
         self._provider_api_key = _credential(provider_api_key or os.environ.get("STRONGROOM_PROVIDER_API_KEY"))
-        self.state_dir = None if state_dir is None else Path(state_dir)
+        self.state_dir = None if state_dir is None else FilePath(state_dir)
         self.artefacts = artefacts
         self.progress = progress
         self.observer = observer
+        self._channel = Channel(timeout, transport)
 
     def __repr__(self) -> str:
         return f"Connection({self.keystore_url!r}, {self.vault_url!r}, realm={self.realm!r})"
@@ -80,76 +85,110 @@ class Connection:
             raise ConfigurationRefused("issuing admission tokens needs the provider API key, or hand in a token")
         return self._provider_api_key
 
-    def request(
+    async def ask(
+        self,
+        endpoint: Endpoint[Path, Query, Body, Record],
+        *,
+        path: Path | None = None,
+        query: Query | None = None,
+        body: Body | None = None,
+        credential: Secret[str] | None = None,
+    ) -> Record:
+        """A call that is answered with a record; an answer of another shape is a `ProtocolViolation`."""
+        reply = await self.converse(endpoint, path=path, query=query, body=body, credential=credential)
+        return _decode(reply, endpoint.answer, "application/json")
+
+    async def converse(
+        self,
+        endpoint: Endpoint[Path, Query, Body, Any],
+        *,
+        path: Path | None = None,
+        query: Query | None = None,
+        body: Body | None = None,
+        credential: Secret[str] | None = None,
+    ) -> Reply:
+        """Ask, let the observer see it, and return the reply if it is a success; refusals become errors of the tree."""
+        request = self._request(endpoint, body, query, path, credential)
+        reply = await self._channel.exchange(request)
+        await self._observe(endpoint, request, reply)
+        if not 200 <= reply.status < 300:
+            raise _refusal(reply)
+        return reply
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        endpoint: Endpoint[Path, Query, Any, Any],
+        *,
+        path: Path | None = None,
+        query: Query | None = None,
+        body: OctetBody | None = None,
+        headers: dict[str, str] | None = None,
+        credential: Secret[str] | None = None,
+    ) -> AsyncIterator[StreamedReply]:
+        """The same for octets of any length, in constant memory; `headers` come on top of what every request has.
+
+        The time limit is for each step, see `Channel.stream`. The observer sees the exchange without streamed bodies.
+        """
+        request = self._request(endpoint, body, query, path, credential, headers)
+        async with self._channel.stream(request) as streamed:
+            if 200 <= streamed.status < 300:
+                await self._observe(endpoint, request, streamed.head())
+                yield streamed
+                return
+            reply = await streamed.whole()
+        await self._observe(endpoint, request, reply)
+        raise _refusal(reply)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._channel.close()
+
+    async def _observe(self, endpoint: AnyEndpoint, request: Request, reply: Reply) -> None:
+        if self.observer is None:
+            return
+        parts = urlsplit(request.url)
+        words = endpoint.credential.value if isinstance(endpoint.credential, Credential) else None
+        target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        sent = request.body if isinstance(request.body, bytes) else b""
+        exchange = Exchange(request.method, target, words, sent, reply.status, reply.body, reply.seconds)
+        await at_caller(self.observer, exchange)
+
+    def _request(
         self,
         endpoint: AnyEndpoint,
-        *,
-        body: msgspec.Struct | None = None,
-        query: msgspec.Struct | None = None,
-        path: dict[str, str] | None = None,
-        credential: Secret[str] | None = None,
+        body: msgspec.Struct | OctetBody | None,
+        query: msgspec.Struct | None,
+        path: msgspec.Struct | None,
+        credential: Secret[str] | None,
+        headers: dict[str, str] | None = None,
     ) -> Request:
         """The request for this call. Every area's credential goes to that area's address and to no other."""
         base = self.vault_url if endpoint.path.startswith(_VAULT_PATHS) else self.keystore_url
         try:
-            url = base + endpoint.path.format(**{name: _segment(value) for name, value in (path or {}).items()})
+            segments = {} if path is None else msgspec.structs.asdict(path)
+            url = base + endpoint.path.format(**{name: _segment(str(value)) for name, value in segments.items()})
             if query is not None and (parameters := _parameters(query)):
                 url = f"{url}?{parameters}"
-            content = b"" if body is None else msgspec.json.encode(body)
+            content = msgspec.json.encode(body) if isinstance(body, msgspec.Struct) else body or b""
         except UnicodeEncodeError:
             # `from None`: the codec's message quotes the text.
             raise ConfigurationRefused("text with lone surrogates cannot be sent") from None
-        headers = {
+        given = {
             "Accept": ", ".join(endpoint.media_types),
             # Without compression there is no decompression bomb, and the cap on the body is the cap on memory.
             "Accept-Encoding": "identity",
             # Also where there is no body: the specification has it for endpoints 9 and 12.
             "Content-Type": "application/json",
+            **(headers or {}),
         }
         if endpoint.subscription_key:
             if self._subscription_key is None:
                 raise ConfigurationRefused("a subscription key is needed")
-            headers["Service-Subscription-Key"] = self._subscription_key.reveal()
+            given["Service-Subscription-Key"] = self._subscription_key.reveal()
         if credential is not None:
-            headers["Authorization"] = credential.reveal()
-        return Request(endpoint.method, url, headers, content)
-
-    def converse(
-        self,
-        endpoint: AnyEndpoint,
-        *,
-        body: msgspec.Struct | None = None,
-        query: msgspec.Struct | None = None,
-        path: dict[str, str] | None = None,
-        credential: Secret[str] | None = None,
-    ) -> Conversation[Reply]:
-        """Ask, tell the observer, and return the reply if it is a success; refusals become errors of the tree."""
-        request = self.request(endpoint, body=body, query=query, path=path, credential=credential)
-        reply: Reply = yield request
-        if self.observer is not None:
-            parts = urlsplit(request.url)
-            words = endpoint.credential.value if isinstance(endpoint.credential, Credential) else None
-            target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-            self.observer(
-                Exchange(request.method, target, words, request.body, reply.status, reply.body, reply.seconds)
-            )
-        if not 200 <= reply.status < 300:
-            raise _refusal(reply)
-        return reply
-
-    def ask(
-        self,
-        endpoint: AnyEndpoint,
-        response: type[R],
-        *,
-        body: msgspec.Struct | None = None,
-        query: msgspec.Struct | None = None,
-        path: dict[str, str] | None = None,
-        credential: Secret[str] | None = None,
-    ) -> Conversation[R]:
-        """A call that is answered with a record; an answer of another shape is a `ProtocolViolation`."""
-        reply = yield from self.converse(endpoint, body=body, query=query, path=path, credential=credential)
-        return _decode(reply, response, "application/json")
+            given["Authorization"] = credential.reveal()
+        return Request(endpoint.method, url, given, content)
 
 
 def _segment(value: str) -> str:
@@ -191,7 +230,7 @@ def _parameters(query: msgspec.Struct) -> str:
     return urlencode({name: value for name, value in values.items() if value is not None})
 
 
-def _decode(reply: Reply, response: type[R], *content_types: str) -> R:
+def _decode(reply: Reply, response: type[Record], *content_types: str) -> Record:
     if reply.content_type.partition(";")[0].strip().lower() not in content_types:
         raise ProtocolViolation("the content type of the answer is not the documented one")
     try:

@@ -12,6 +12,7 @@ from strongroom.crypto.rsa4096 import PrivateKey
 
 VAULT_TAG: Final = "vault"
 DATA_PURPOSE: Final = "data"
+DEFAULT_CONTEXT: Final = "data"
 
 
 @dataclass(frozen=True, slots=True)

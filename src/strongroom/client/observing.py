@@ -17,7 +17,10 @@ _TOKEN: Final = re.compile(r"\bsr[a-z]{1,3}\d?_[A-Za-z0-9_.-]{4,}")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and its answer, unmasked: bodies hold secrets, so the repr leaves them out."""
+    """One request and its answer, unmasked: bodies hold secrets, so the repr leaves them out.
+
+    Bodies that are streamed, such as pictures, are empty here.
+    """
 
     method: str
     path: str

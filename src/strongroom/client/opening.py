@@ -1,18 +1,18 @@
 """Opening what the service stores: every value is checked against the passphrase and its place before it is used."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from strongroom.client.calls import PlainCalls
+from strongroom.client.calls import AsyncCalls
 from strongroom.client.connection import Connection
-from strongroom.client.conversation import Conversation, Work
 from strongroom.client.errors import ProtocolViolation, ServiceRefused, UnlockRefused
 from strongroom.client.keyring import Keyring, OpenKeypair
 from strongroom.client.pins import Pins, digest
 from strongroom.client.progress import Reporter
+from strongroom.client.running import in_thread
 from strongroom.crypto.derivation import derive, parse_derivation_artefacts
 from strongroom.crypto.errors import CryptoError
 from strongroom.crypto.formats import Mode
@@ -32,10 +32,10 @@ _VERIFICATION_PREFIX: Final = "srva1."
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose account it is, and the conversation it is opened in."""
+    """Whose account it is, and what it is opened with."""
 
     connection: Connection
-    calls: PlainCalls
+    calls: AsyncCalls
     reporter: Reporter = field(repr=False)
     username: str
     account: str
@@ -62,19 +62,19 @@ def unlocking(realm: str) -> Iterator[None]:
         raise UnlockRefused(realm) from None
 
 
-def found(conversation: Conversation[T]) -> Conversation[T | None]:
+async def found(reading: Awaitable[T]) -> T | None:
     """None where the service says that nothing is stored."""
     try:
-        return (yield from conversation)
+        return await reading
     except ServiceRefused as refusal:
         if refusal.code != Refusal.not_found.code:
             raise
         return None
 
 
-def log_in(calls: PlainCalls, username: str, field_value: Secret[str]) -> Conversation[Secret[str]]:
+async def log_in(calls: AsyncCalls, username: str, field_value: Secret[str]) -> Secret[str]:
     """Create a key store session for this user and nobody else."""
-    record = yield from calls.create_session(username, field_value.reveal())
+    record = await calls.create_session(username, field_value.reveal())
     try:
         same = canonical_username(record.username) == canonical_username(username)
     except CryptoError:
@@ -86,9 +86,9 @@ def log_in(calls: PlainCalls, username: str, field_value: Secret[str]) -> Conver
     return Secret(record.session_authentication_string)
 
 
-def open_derivation(
+async def open_derivation(
     subject: Subject, passphrase: Secret[bytes], record: keystore.PassphraseDerivationArtefact
-) -> Conversation[Derived]:
+) -> Derived:
     """Derive the PDK from stored artefacts.
 
     In strict mode the bounds are checked before PBKDF2 starts, so a hostile answer costs no time, and the verification
@@ -98,7 +98,7 @@ def open_derivation(
         artefacts = parse_derivation_artefacts(record.derivation_artefacts, subject.mode)
         if subject.mode is Mode.STRICT:
             artefacts.check_strict()
-        key = yield from subject.reporter.work(
+        key = await subject.reporter.work(
             lambda: derive(passphrase.reveal(), artefacts, subject.mode),
             "Derive the password derived key",
             iterations=artefacts.iter,
@@ -125,9 +125,9 @@ def open_key_encryption_key(subject: Subject, derived: Derived, record: keystore
         return Keyring(subject.account, key)
 
 
-def open_data_encryption_keys(
+async def open_data_encryption_keys(
     connection: Connection, keyring: Keyring, records: Iterable[keystore.DataEncryptionKey], mode: Mode
-) -> Conversation[list[DataEncryptionKey]]:
+) -> list[DataEncryptionKey]:
     """Unwrap stored DEKs. Their number is the service's choice, so this is work and not done on an event loop."""
     key_encryption_key = keyring.key_encryption_key
 
@@ -138,13 +138,12 @@ def open_data_encryption_keys(
         ]
 
     with unlocking(connection.realm):
-        keys: list[DataEncryptionKey] = yield Work(unwrap)
-        return keys
+        return await in_thread(unwrap)
 
 
-def open_keypair(
+async def open_keypair(
     connection: Connection, reporter: Reporter, keyring: Keyring, record: keystore.Keypair, tag: str, mode: Mode
-) -> Conversation[OpenKeypair]:
+) -> OpenKeypair:
     """Unwrap a stored keypair and check that its halves, the fingerprint and the tag belong together."""
     identifiers = [item.identifier for item in record.external_identifiers]
     # The binding holds the first tag; a keypair that merely carries this one as well was not made for it.
@@ -154,7 +153,7 @@ def open_keypair(
     with unlocking(connection.realm):
         public_key = PublicKey.parse(record.public_key)
         key_encryption_key = keyring.key_encryption_key
-        private_key = yield from reporter.work(
+        private_key = await reporter.work(
             lambda: key_encryption_key.unwrap_private_key(
                 record.encrypted_serialized_key, keyring.account, identifiers[0], public_key, mode
             ),

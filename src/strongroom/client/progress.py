@@ -1,12 +1,12 @@
 """Progress: what a registration or an unlock is doing, told to a callback at starts, ends and during long work."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
-from strongroom.client.conversation import Conversation, Work
+from strongroom.client.running import at_caller, in_thread
 
 T = TypeVar("T")
 
@@ -44,43 +44,43 @@ ProgressCallback: TypeAlias = Callable[[Progress], None]
 
 
 class Reporter:
-    """Tells one callback, always in the thread (or on the event loop) that holds the conversation."""
+    """Calls one callback, in the caller's own thread or on the caller's event loop."""
 
     def __init__(self, callback: ProgressCallback | None) -> None:
         self._callback = callback
         self._step: int | None = None
         self._rate: float | None = None
 
-    def _tell(self, progress: Progress) -> None:
+    async def _tell(self, progress: Progress) -> None:
         if self._callback is not None:
-            self._callback(progress)
+            await at_caller(self._callback, progress)
 
-    @contextmanager
-    def step(self, number: int | None, label: str) -> Iterator[None]:
+    @asynccontextmanager
+    async def step(self, number: int | None, label: str) -> AsyncIterator[None]:
         """Mark a step; a step that fails has a start and no end."""
         started = time.perf_counter()
         self._step = number
-        self._tell(Progress(number, label, 0.0, None))
+        await self._tell(Progress(number, label, 0.0, None))
         try:
             yield
         finally:
             self._step = None
-        self._tell(Progress(number, label, 1.0, time.perf_counter() - started))
+        await self._tell(Progress(number, label, 1.0, time.perf_counter() - started))
 
-    def work(self, function: Callable[[], T], label: str, *, iterations: int | None = None) -> Conversation[T]:
+    async def work(self, function: Callable[[], T], label: str, *, iterations: int | None = None) -> T:
         """Have something slow computed. `iterations` lets the second key derivation be estimated from the first."""
         step = self._step
         expected = iterations / self._rate if iterations and self._rate else None
         started = time.perf_counter()
 
-        def tick(elapsed: float) -> None:
+        async def tick(elapsed: float) -> None:
             fraction = min(elapsed / expected, 0.99) if expected else None
-            self._tell(Progress(step, label, fraction, elapsed, "work"))
+            await self._tell(Progress(step, label, fraction, elapsed, "work"))
 
-        self._tell(Progress(step, label, 0.0, None, "work"))
-        result: T = yield Work(function, None if self._callback is None else tick)
+        await self._tell(Progress(step, label, 0.0, None, "work"))
+        result = await in_thread(function, None if self._callback is None else tick)
         seconds = time.perf_counter() - started
         if iterations and seconds > 0:
             self._rate = iterations / seconds
-        self._tell(Progress(step, label, 1.0, seconds, "work"))
+        await self._tell(Progress(step, label, 1.0, seconds, "work"))
         return result

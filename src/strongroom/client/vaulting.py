@@ -1,11 +1,10 @@
 """Access to the vault: its account, and session strings that only this user's private key can read."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from strongroom.client.calls import PlainCalls
+from strongroom.client.calls import AsyncCalls
 from strongroom.client.connection import Connection
-from strongroom.client.conversation import Conversation
 from strongroom.client.errors import ServiceRefused, SessionExpired, SessionRefused
 from strongroom.client.keyring import Keyring
 from strongroom.client.progress import Reporter
@@ -30,7 +29,7 @@ class VaultAccess:
     """The vault session of one account: obtained when first needed, renewed once when it has expired."""
 
     def __init__(
-        self, connection: Connection, calls: PlainCalls, reporter: Reporter, keyring: Keyring, mode: Mode
+        self, connection: Connection, calls: AsyncCalls, reporter: Reporter, keyring: Keyring, mode: Mode
     ) -> None:
         self._connection = connection
         self._calls = calls
@@ -43,37 +42,35 @@ class VaultAccess:
     def __repr__(self) -> str:
         return f"VaultAccess({self._connection!r})"
 
-    def create_account(self, admission_token: str) -> Conversation[str]:
+    async def create_account(self, admission_token: str) -> str:
         """Create the vault user, or log in where it exists; returns the encrypted session string."""
         try:
-            created = yield from self._calls.create_vault_user(
-                self._keyring.vault_keypair.public_key.pem, admission_token
-            )
+            created = await self._calls.create_vault_user(self._keyring.vault_keypair.public_key.pem, admission_token)
         except ServiceRefused as refusal:
             if refusal.code not in _ACCOUNT_EXISTS:
                 raise
-            return (yield from self._log_in_instead(refusal))
+            return await self._log_in_instead(refusal)
         return created.encrypted_session_authentication_string
 
-    def _log_in_instead(self, refusal: ServiceRefused) -> Conversation[str]:
+    async def _log_in_instead(self, refusal: ServiceRefused) -> str:
         try:
-            return (yield from self.ask_for_session())
+            return await self.ask_for_session()
         except ServiceRefused:
             # The key opens no vault account either, so the first answer was the telling one.
             raise refusal from None
 
-    def ask_for_session(self) -> Conversation[str]:
+    async def ask_for_session(self) -> str:
         """The encrypted session string of a login with the public key (spec: vault 11)."""
         if self._refused >= _REFUSALS_ALLOWED:
             raise SessionRefused
-        session = yield from self._calls.create_vault_session(self._keyring.vault_keypair.public_key.pem)
+        session = await self._calls.create_vault_session(self._keyring.vault_keypair.public_key.pem)
         return session.encrypted_session_authentication_string
 
-    def accept(self, encrypted: str) -> Conversation[Secret[str]]:
+    async def accept(self, encrypted: str) -> Secret[str]:
         """Decrypt and check a session string before anything of it can leave (`SessionRefused`)."""
         private_key = self._keyring.vault_keypair.private_key
         try:
-            session = yield from self._reporter.work(
+            session = await self._reporter.work(
                 lambda: open_vault_session(private_key, encrypted, realm=self._connection.realm, mode=self._mode),
                 "Decrypt the session string",
             )
@@ -83,23 +80,23 @@ class VaultAccess:
         self._session = session
         return session
 
-    def use(self, call: Callable[[Secret[str]], Conversation[T]]) -> Conversation[T]:
+    async def use(self, call: Callable[[Secret[str]], Awaitable[T]]) -> T:
         """Make a vault call that may be repeated, with a fresh session string if the one at hand has expired."""
         if self._session is not None:
             try:
-                return (yield from call(self._session))
+                return await call(self._session)
             except SessionExpired:
                 self._session = None
-        encrypted = yield from self.ask_for_session()
-        session = yield from self.accept(encrypted)
-        return (yield from call(session))
+        encrypted = await self.ask_for_session()
+        session = await self.accept(encrypted)
+        return await call(session)
 
-    def log_out(self) -> Conversation[None]:
+    async def log_out(self) -> None:
         """End the session, if there is one."""
         session, self._session = self._session, None
         if session is None:
             return
         try:
-            yield from self._calls.delete_vault_session(session)
+            await self._calls.delete_vault_session(session)
         except SessionExpired:
             return

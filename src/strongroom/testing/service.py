@@ -17,8 +17,8 @@ from strongroom.testing.log import CapturedLog
 from strongroom.testing.transports import AsyncTransport, Transport
 
 if TYPE_CHECKING:
-    from strongroom.client.aio import AsyncStrongroom
-    from strongroom.client.sync import Strongroom
+    from strongroom.client.blocking.service import Strongroom
+    from strongroom.client.service import AsyncStrongroom
 
 T = TypeVar("T")
 
@@ -93,13 +93,13 @@ class Service:
 
     def client(self, **options: Any) -> "Strongroom":
         """A client with the sandbox keys; `options` are those of `Strongroom` and come before them."""
-        from strongroom.client.sync import Strongroom
+        from strongroom.client.blocking.service import Strongroom
 
         return Strongroom(**self._client_options(self.transport, options))
 
     def async_client(self, **options: Any) -> "AsyncStrongroom":
         """The same for asyncio."""
-        from strongroom.client.aio import AsyncStrongroom
+        from strongroom.client.service import AsyncStrongroom
 
         return AsyncStrongroom(**self._client_options(self.async_transport, options))
 

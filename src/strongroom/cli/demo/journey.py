@@ -10,9 +10,9 @@ from strongroom.cli.demo.process import ServiceProcess
 from strongroom.cli.demo.recording import Recorder
 from strongroom.cli.demo.screen import Screen
 from strongroom.cli.output import Failed
-from strongroom.client.account import Account
+from strongroom.client.blocking.account import Account
+from strongroom.client.blocking.service import Strongroom
 from strongroom.client.errors import UnlockRefused
-from strongroom.client.sync import Strongroom
 from strongroom.crypto.errors import DecryptionFailed
 
 _STEPS = tuple(range(1, 12))

@@ -8,14 +8,14 @@ from strongroom.cli.doctor.finding import Finding, Verdict
 from strongroom.crypto.errors import StrongroomError
 
 if TYPE_CHECKING:
-    from strongroom.client.sync import Strongroom
+    from strongroom.client.blocking.service import Strongroom
 
 REACHABLE = "service"
 _KEY = "subscription key"
 
 
 def findings(url: str) -> Iterable[Finding]:
-    from strongroom.client.sync import Strongroom
+    from strongroom.client.blocking.service import Strongroom
 
     try:
         client = Strongroom(url, timeout=10)

@@ -1,55 +1,43 @@
 """The calls of the key store area, in the order of the specification."""
 
-from typing import Final
-
 from strongroom.client.calls.base import CallsBase, SessionString, secret
-from strongroom.client.conversation import Conversation, exposed
 from strongroom.wire import keystore
 from strongroom.wire.paging import Paging
-
-KEYSTORE: Final = {endpoint.name: endpoint for endpoint in keystore.ENDPOINTS}
 
 
 class KeystoreCalls(CallsBase):
     """Endpoints 1 to 9 and what re-login needs."""
 
-    @exposed
-    def issue_admission_token(self) -> Conversation[keystore.AdmissionToken]:
+    async def issue_admission_token(self) -> keystore.AdmissionToken:
         """Issue an admission token with the provider API key (spec: key store 1)."""
-        response = yield from self._connection.ask(
-            KEYSTORE["issue_admission_token"],
-            keystore.AdmissionTokenResponse,
+        response = await self._connection.ask(
+            keystore.ISSUE_ADMISSION_TOKEN,
             credential=self._connection.provider_api_key,
         )
         return response.admission_token
 
-    @exposed
-    def create_user(self, admission_token: str, username: str, passphrase: str) -> Conversation[keystore.User]:
+    async def create_user(self, admission_token: str, username: str, passphrase: str) -> keystore.User:
         """Create the key store user (spec: key store 2). `passphrase` is sent as given: hand in a login secret."""
         body = keystore.CreateUser(admission_token=admission_token, username=username, passphrase=passphrase)
-        response = yield from self._connection.ask(KEYSTORE["create_user"], keystore.UserResponse, body=body)
+        response = await self._connection.ask(keystore.CREATE_USER, body=body)
         return response.user
 
-    @exposed
-    def create_session(self, username: str, passphrase: str) -> Conversation[keystore.Session]:
+    async def create_session(self, username: str, passphrase: str) -> keystore.Session:
         """Log in (spec: key store 3). `passphrase` is sent as given: hand in a login secret."""
         body = keystore.CreateSession(username=username, passphrase=passphrase)
-        response = yield from self._connection.ask(KEYSTORE["create_session"], keystore.SessionResponse, body=body)
+        response = await self._connection.ask(keystore.CREATE_SESSION, body=body)
         return response.session
 
-    @exposed
-    def delete_session(self, session: SessionString) -> Conversation[None]:
+    async def delete_session(self, session: SessionString) -> None:
         """Log out of the key store."""
-        yield from self._connection.converse(KEYSTORE["delete_session"], credential=secret(session))
+        await self._connection.converse(keystore.DELETE_SESSION, credential=secret(session))
 
-    @exposed
-    def store_passphrase_derivation_artefact(
+    async def store_passphrase_derivation_artefact(
         self, session: SessionString, derivation_artefacts: str, verification_artefacts: str = ""
-    ) -> Conversation[keystore.PassphraseDerivationArtefact]:
+    ) -> keystore.PassphraseDerivationArtefact:
         """Store the derivation artefacts (spec: key store 4); other bytes than the stored ones are refused."""
-        response = yield from self._connection.ask(
-            KEYSTORE["store_passphrase_derivation_artefact"],
-            keystore.PassphraseDerivationArtefactResponse,
+        response = await self._connection.ask(
+            keystore.STORE_PASSPHRASE_DERIVATION_ARTEFACT,
             body=keystore.StorePassphraseDerivationArtefact(
                 derivation_artefacts=derivation_artefacts, verification_artefacts=verification_artefacts
             ),
@@ -57,91 +45,74 @@ class KeystoreCalls(CallsBase):
         )
         return response.passphrase_derivation_artefact
 
-    @exposed
-    def read_passphrase_derivation_artefact(
+    async def read_passphrase_derivation_artefact(
         self, session: SessionString
-    ) -> Conversation[keystore.PassphraseDerivationArtefact]:
+    ) -> keystore.PassphraseDerivationArtefact:
         """Read the stored derivation artefacts (spec: key store 5)."""
-        response = yield from self._connection.ask(
-            KEYSTORE["read_passphrase_derivation_artefact"],
-            keystore.PassphraseDerivationArtefactResponse,
+        response = await self._connection.ask(
+            keystore.READ_PASSPHRASE_DERIVATION_ARTEFACT,
             credential=secret(session),
         )
         return response.passphrase_derivation_artefact
 
-    @exposed
-    def store_key_encryption_key(
+    async def store_key_encryption_key(
         self, session: SessionString, serialized_key_encryption_key: str
-    ) -> Conversation[keystore.KeyEncryptionKey]:
+    ) -> keystore.KeyEncryptionKey:
         """Store the encrypted KEK (spec: key store 6); other bytes than the stored ones are refused."""
-        response = yield from self._connection.ask(
-            KEYSTORE["store_key_encryption_key"],
-            keystore.KeyEncryptionKeyResponse,
+        response = await self._connection.ask(
+            keystore.STORE_KEY_ENCRYPTION_KEY,
             body=keystore.StoreKeyEncryptionKey(serialized_key_encryption_key=serialized_key_encryption_key),
             credential=secret(session),
         )
         return response.key_encryption_key
 
-    @exposed
-    def read_key_encryption_key(self, session: SessionString) -> Conversation[keystore.KeyEncryptionKey]:
+    async def read_key_encryption_key(self, session: SessionString) -> keystore.KeyEncryptionKey:
         """Read the encrypted KEK."""
-        response = yield from self._connection.ask(
-            KEYSTORE["read_key_encryption_key"], keystore.KeyEncryptionKeyResponse, credential=secret(session)
-        )
+        response = await self._connection.ask(keystore.READ_KEY_ENCRYPTION_KEY, credential=secret(session))
         return response.key_encryption_key
 
-    @exposed
-    def store_data_encryption_key(
+    async def store_data_encryption_key(
         self, session: SessionString, serialized_data_encryption_key: str
-    ) -> Conversation[keystore.DataEncryptionKey]:
+    ) -> keystore.DataEncryptionKey:
         """Store an encrypted DEK (spec: key store 7)."""
-        response = yield from self._connection.ask(
-            KEYSTORE["store_data_encryption_key"],
-            keystore.DataEncryptionKeyResponse,
+        response = await self._connection.ask(
+            keystore.STORE_DATA_ENCRYPTION_KEY,
             body=keystore.StoreDataEncryptionKey(serialized_data_encryption_key=serialized_data_encryption_key),
             credential=secret(session),
         )
         return response.data_encryption_key
 
-    @exposed
-    def list_data_encryption_keys(
+    async def list_data_encryption_keys(
         self, session: SessionString, page: int | None = None, per: int | None = None
-    ) -> Conversation[keystore.DataEncryptionKeysResponse]:
+    ) -> keystore.DataEncryptionKeysResponse:
         """List the encrypted DEKs, oldest first; all of them without `page` and `per`."""
-        return (
-            yield from self._connection.ask(
-                KEYSTORE["list_data_encryption_keys"],
-                keystore.DataEncryptionKeysResponse,
-                query=Paging(page=page, per=per),
-                credential=secret(session),
-            )
+        return await self._connection.ask(
+            keystore.LIST_DATA_ENCRYPTION_KEYS,
+            query=Paging(page=page, per=per),
+            credential=secret(session),
         )
 
-    @exposed
-    def read_data_encryption_key(
+    async def read_data_encryption_key(
         self, session: SessionString, data_encryption_key_id: str
-    ) -> Conversation[keystore.DataEncryptionKey]:
+    ) -> keystore.DataEncryptionKey:
         """Read one encrypted DEK."""
-        response = yield from self._connection.ask(
-            KEYSTORE["read_data_encryption_key"],
-            keystore.DataEncryptionKeyResponse,
-            path={"id": data_encryption_key_id},
+        response = await self._connection.ask(
+            keystore.READ_DATA_ENCRYPTION_KEY,
+            path=keystore.DataEncryptionKeyPath(data_encryption_key_id),
             credential=secret(session),
         )
         return response.data_encryption_key
 
-    @exposed
-    def store_keypair(
+    async def store_keypair(
         self,
         session: SessionString,
         public_key: str,
         encrypted_serialized_key: str,
         external_identifiers: list[str] | None = None,
-    ) -> Conversation[keystore.Keypair]:
+    ) -> keystore.Keypair:
         """Store a keypair with its tags and empty metadata (spec: key store 8)."""
-        response = yield from self._connection.ask(
-            KEYSTORE["store_keypair"],
-            keystore.KeypairResponse,
+        response = await self._connection.ask(
+            keystore.STORE_KEYPAIR,
             body=keystore.StoreKeypair(
                 encrypted_serialized_key=encrypted_serialized_key,
                 public_key=public_key,
@@ -151,47 +122,36 @@ class KeystoreCalls(CallsBase):
         )
         return response.keypair
 
-    @exposed
-    def list_keypairs(
+    async def list_keypairs(
         self, session: SessionString, page: int | None = None, per: int | None = None
-    ) -> Conversation[keystore.KeypairsResponse]:
+    ) -> keystore.KeypairsResponse:
         """List the keypairs, oldest first; all of them without `page` and `per`."""
-        return (
-            yield from self._connection.ask(
-                KEYSTORE["list_keypairs"],
-                keystore.KeypairsResponse,
-                query=Paging(page=page, per=per),
-                credential=secret(session),
-            )
+        return await self._connection.ask(
+            keystore.LIST_KEYPAIRS,
+            query=Paging(page=page, per=per),
+            credential=secret(session),
         )
 
-    @exposed
-    def read_keypair(self, session: SessionString, keypair_id: str) -> Conversation[keystore.Keypair]:
+    async def read_keypair(self, session: SessionString, keypair_id: str) -> keystore.Keypair:
         """Read one keypair."""
-        response = yield from self._connection.ask(
-            KEYSTORE["read_keypair"], keystore.KeypairResponse, path={"id": keypair_id}, credential=secret(session)
+        response = await self._connection.ask(
+            keystore.READ_KEYPAIR, path=keystore.KeypairPath(keypair_id), credential=secret(session)
         )
         return response.keypair
 
-    @exposed
-    def read_keypair_by_external_identifier(
-        self, session: SessionString, identifier: str
-    ) -> Conversation[keystore.Keypair]:
+    async def read_keypair_by_external_identifier(self, session: SessionString, identifier: str) -> keystore.Keypair:
         """Read the keypair that carries this tag."""
-        response = yield from self._connection.ask(
-            KEYSTORE["read_keypair_by_external_identifier"],
-            keystore.KeypairResponse,
-            path={"identifier": identifier},
+        response = await self._connection.ask(
+            keystore.READ_KEYPAIR_BY_EXTERNAL_IDENTIFIER,
+            path=keystore.ExternalIdentifierPath(identifier),
             credential=secret(session),
         )
         return response.keypair
 
-    @exposed
-    def read_external_admission_token(self, session: SessionString) -> Conversation[keystore.ExternalAdmissionToken]:
+    async def read_external_admission_token(self, session: SessionString) -> keystore.ExternalAdmissionToken:
         """Obtain the vault admission token through the key store (spec: key store 9)."""
-        response = yield from self._connection.ask(
-            KEYSTORE["read_external_admission_token"],
-            keystore.ExternalAdmissionTokenResponse,
+        response = await self._connection.ask(
+            keystore.READ_EXTERNAL_ADMISSION_TOKEN,
             credential=secret(session),
         )
         return response.external_admission_token

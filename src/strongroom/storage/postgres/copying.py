@@ -1,11 +1,12 @@
 """PostgreSQL schemas in and out: one repeatable-read snapshot by COPY, and one transaction that fills a schema."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self
 
 import psycopg
 from psycopg import sql as composed
+from psycopg.pq import TransactionStatus
 
 from strongroom.storage import Row, Unavailable, Value, migrate
 from strongroom.storage.copying import (
@@ -189,6 +190,10 @@ class PostgresDestination:
 
     async def close(self) -> None:
         if self._connection is not None:
+            with suppress(psycopg.Error):
+                if self._connection.info.transaction_status is TransactionStatus.IDLE:
+                    # The server ends a connection in its own time: a service that starts now is not to wait for that.
+                    await self._connection.execute("SELECT pg_advisory_unlock_all()")
             await self._connection.close()
             self._connection = None
 

@@ -190,10 +190,10 @@ BREACHES: dict[str, dict[str, list[str]]] = {
             "UPDATE admission_tokens SET used_by = NULL",
             "UPDATE admission_tokens SET used_by = 'other' WHERE used_at IS NOT NULL",
         ],
-        "no two users were admitted by one token, and none by none": [
+        "no user was admitted by two admission tokens": [
             "UPDATE admission_tokens SET used_by = 'user:one' WHERE used_by LIKE 'user:%'"
         ],
-        "whoever an admission token admitted is a user": [
+        "every user that an admission token admitted is there": [
             "UPDATE admission_tokens SET used_by = 'user:one' WHERE used_by LIKE 'user:%'",
             "UPDATE users SET id = zeroblob(16) WHERE canonical_username = 'bea'",
         ],
@@ -247,11 +247,11 @@ BREACHES: dict[str, dict[str, list[str]]] = {
             "UPDATE admission_tokens SET used_by = x'00' WHERE used_by IS NOT NULL",
             *changed("admission_tokens", "provider_id"),
         ],
-        "whom a key store user's token admitted belongs to that key store user": [
+        "a user admitted by a key store user's token belongs to that key store user": [
             "DELETE FROM keystore_users",
             *changed("keystore_users", "keystore_user_id", "provider_id", "user_id"),
         ],
-        "no admission token admitted two users, and no user came in twice": [
+        "no user was admitted by two admission tokens": [
             "UPDATE admission_tokens SET used_by = (SELECT min(id) FROM users) WHERE used_by IS NOT NULL"
         ],
         "every parent of a classification node is a node of its scheme": [

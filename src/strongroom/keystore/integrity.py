@@ -38,11 +38,11 @@ EXCEPT SELECT user_id, id FROM keypairs) AS missing""",
     "an admission token has a time of use exactly if it has a user or a public key": """
 SELECT count(*) FROM admission_tokens WHERE (used_at IS NULL) <> (used_by IS NULL)
 OR (used_by NOT LIKE 'user:%' AND used_by NOT LIKE 'key:%' AND used_by NOT LIKE 'ended:key:%')""",
-    "no two users were admitted by one token, and none by none": """
+    "no user was admitted by two admission tokens": """
 SELECT count(*) FROM (SELECT used_by FROM admission_tokens WHERE used_by LIKE 'user:%'
 GROUP BY used_by HAVING count(*) > 1) AS doubled""",
     # In hexadecimal, because not every text is an identifier.
-    "whoever an admission token admitted is a user": """
+    "every user that an admission token admitted is there": """
 SELECT count(*) FROM (SELECT replace(substr(used_by, 6), '-', '') FROM admission_tokens WHERE used_by LIKE 'user:%'
 EXCEPT SELECT encode(id, 'hex') FROM users) AS missing""",
     "hashes have 32 bytes, digests 33, identifiers 16": """

@@ -41,11 +41,11 @@ EXCEPT SELECT token_hash, provider_id, keystore_user_id, id, expires_at FROM adm
 SELECT count(*) FROM (SELECT used_by, provider_id FROM admission_tokens WHERE used_by IS NOT NULL
 EXCEPT SELECT id, provider_id FROM users) AS missing""",
     # Otherwise that key store user would be given another token, and a second vault user.
-    "whom a key store user's token admitted belongs to that key store user": """
+    "a user admitted by a key store user's token belongs to that key store user": """
 SELECT count(*) FROM (SELECT keystore_user_id, provider_id, used_by FROM admission_tokens
 WHERE used_by IS NOT NULL AND keystore_user_id IS NOT NULL
 EXCEPT SELECT keystore_user_id, provider_id, user_id FROM keystore_users) AS missing""",
-    "no admission token admitted two users, and no user came in twice": """
+    "no user was admitted by two admission tokens": """
 SELECT count(*) FROM (SELECT used_by FROM admission_tokens WHERE used_by IS NOT NULL
 GROUP BY used_by HAVING count(*) > 1) AS doubled""",
     "every parent of a classification node is a node of its scheme": """

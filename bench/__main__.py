@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench import client, endpoints, load, machine, report, startup, users, workers
+from bench import client, endpoints, load, machine, report, startup, streams, users, workers
 from bench.compare import ROUNDS, SHORT_ROUNDS
 from bench.engines import ENGINES
 
@@ -23,6 +23,7 @@ def _questions(
         "endpoints": lambda: endpoints.run(rounds, engines, only),
         "workers": lambda: workers.run(ROUNDS if full else 2),
         "users": lambda: users.run(ROUNDS if full else users.SHORT_ROUNDS, full=full),
+        "streams": lambda: streams.run(ROUNDS if full else 3),
         "startup": lambda: startup.run(30 if full else startup.TIMES),
         "client": lambda: client.run(full=full),
     }

@@ -83,6 +83,15 @@ def strongroom(
 
 
 @contextmanager
+def with_streams(folder: Path) -> Iterator[Server]:
+    """The service with an application beside it that streams."""
+    port = free_port()
+    options = [f"--data={folder}", f"--port={port}", f"--public-url={PUBLIC_URL}", "--areas=keystore,vault"]
+    with _running([sys.executable, "-m", "bench.streams_server", *options], port, cores()[0], None) as server:
+        yield server
+
+
+@contextmanager
 def floor(
     folder: Path,
     database: str | None = None,

@@ -13,8 +13,9 @@ import uvloop
 
 from bench.floor.databases import Database, Postgres, Sqlite
 from bench.floor.endpoints import Endpoints, Handler, Refused
-from strongroom.http.acceptor import ALONE, Acceptor
-from strongroom.http.server import BACKLOG, KEEP_ALIVE_SECONDS, bind
+from strongroom.http.acceptor import AT_ONCE, Acceptor
+from strongroom.http.limits import Limits
+from strongroom.http.server import BACKLOG, bind
 from strongroom.runtime.secret import ServerSecret, load_or_create
 
 
@@ -45,7 +46,7 @@ class Server(uvicorn.Server):
         listener.listen(BACKLOG)
         listener.setblocking(False)
         # As the service does it, or the first requests of a round would wait for each other here alone.
-        self._acceptor = Acceptor(asyncio.get_running_loop(), listener, self._connection, ALONE)
+        self._acceptor = Acceptor(asyncio.get_running_loop(), listener, self._connection, AT_ONCE)
         print("listening", flush=True)
 
     def _connection(self) -> Any:
@@ -67,7 +68,7 @@ async def _serve(port: int, database: Database, secret: ServerSecret, public_url
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=int(Limits().keep_alive_seconds),
     )
     await Server(config).serve()
 

@@ -15,7 +15,7 @@ from strongroom.client.errors import ConfigurationRefused, ServiceRefused, Servi
 from strongroom.runtime.settings import SettingsError
 from strongroom.storage import Unavailable
 
-HEAVY = ("asyncio", "cryptography", "httpx", "msgspec", "uvicorn", "argon2", "PIL", "sqlite3")
+HEAVY = ("asyncio", "cryptography", "httpx", "msgspec", "httptools", "argon2", "PIL", "sqlite3")
 
 
 def modules_after(*arguments: str) -> set[str]:
@@ -112,7 +112,7 @@ def test_the_help_lists_every_exit_code(run) -> None:  # type: ignore[no-untyped
         (ServiceRefused("username_taken", 409, "taken"), Failed, ExitCode.failed),
         (ServiceUnavailable("no answer"), NotAvailable, ExitCode.unavailable),
         (Unavailable(), NotAvailable, ExitCode.unavailable),
-        (ModuleNotFoundError("No module named 'uvicorn'", name="uvicorn"), Failed, ExitCode.failed),
+        (ModuleNotFoundError("No module named 'httptools'", name="httptools"), Failed, ExitCode.failed),
     ],
 )
 def test_errors_become_one_line_and_an_exit_code(error: Exception, kind: type[Failed], code: ExitCode) -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from strongroom.http import acceptor
-from strongroom.http.acceptor import ALONE, AMONG_NEIGHBOURS, Acceptor
+from strongroom.http.acceptor import AT_ONCE, AT_ONCE_WHERE_SHARED, Acceptor
 
 pytestmark = pytest.mark.anyio
 MakeAcceptor = Callable[[int], Acceptor]
@@ -85,7 +85,7 @@ async def turns(listener: Listener, wanted: int) -> list[int]:
     return [taken for taken in found if taken]
 
 
-@pytest.mark.parametrize(("most", "expected"), [(ALONE, [64, 6]), (AMONG_NEIGHBOURS, [1] * 70)])
+@pytest.mark.parametrize(("most", "expected"), [(AT_ONCE, [64, 6]), (AT_ONCE_WHERE_SHARED, [1] * 70)])
 async def test_so_many_are_taken_in_a_turn(
     listener: Listener, accept_from: MakeAcceptor, most: int, expected: list[int]
 ) -> None:
@@ -103,7 +103,7 @@ async def test_where_nothing_can_be_taken_it_waits_and_goes_on_with_one_a_turn(
     monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.5)
     listener.failures = [number]
     callers = call(listener, 5)
-    accept_from(ALONE)
+    accept_from(AT_ONCE)
     await until(lambda: not listener.failures)
     assert listener.accepted == 0
     assert await turns(listener, 5) == [1] * 5
@@ -115,7 +115,7 @@ async def test_where_nothing_can_be_taken_it_waits_and_goes_on_with_one_a_turn(
 async def test_a_caller_who_has_gone_is_passed_over(listener: Listener, accept_from: MakeAcceptor, number: int) -> None:
     listener.failures = [number]
     (caller,) = call(listener, 1)
-    accept_from(ALONE)
+    accept_from(AT_ONCE)
     await until(lambda: Counted.made == 1)
     assert not listener.failures
     caller.close()
@@ -125,7 +125,7 @@ async def test_who_was_taken_has_a_protocol_when_it_is_closed_and_nobody_is_take
     listener: Listener, accept_from: MakeAcceptor
 ) -> None:
     callers = call(listener, 5)
-    opened = accept_from(ALONE)
+    opened = accept_from(AT_ONCE)
     opened._accept()
     assert Counted.made == 0
     await opened.close()
@@ -143,7 +143,7 @@ async def test_closing_ends_a_pause_too(
     monkeypatch.setattr(acceptor, "_PAUSE_SECONDS", 0.3)
     listener.failures = [errno.EMFILE]
     callers = call(listener, 1)
-    opened = accept_from(ALONE)
+    opened = accept_from(AT_ONCE)
     await until(lambda: not listener.failures)
     await opened.close()
     await asyncio.sleep(0.4)

@@ -65,6 +65,20 @@ def test_no_other_origin_is_taken_for_a_listed_one(open_to_portal: httpx.Client,
     assert "Origin" in answer.headers["vary"]
 
 
+def test_an_answer_to_no_origin_is_not_for_a_cache_to_hand_to_one(open_to_portal: httpx.Client) -> None:
+    """As when a picture is looked at directly, and later fetched by a page of the listed origin."""
+    answer = open_to_portal.get("/openapi.json")
+    assert "access-control-allow-origin" not in answer.headers
+    assert "Origin" in answer.headers["vary"]
+
+
+def test_a_preflight_of_another_origin_is_refused_as_everything_is(open_to_portal: httpx.Client) -> None:
+    answer = open_to_portal.options("/keystore/users", headers={"Origin": "https://evil.example", **PREFLIGHT})
+    assert answer.status_code == 405
+    assert answer.json()["code"] == "method_not_allowed"
+    assert "access-control-allow-methods" not in answer.headers
+
+
 @pytest.mark.parametrize("origin", ["*", "portal.example", f"{PORTAL}/", f"{PORTAL}/path", "https://Portal.example"])
 def test_what_is_no_origin_is_refused(origin: str) -> None:
     with pytest.raises(SettingsError, match="cors_origins"):

@@ -1,11 +1,11 @@
-"""What an application sends, as bytes on the wire: heads, lengths, chunks, the end of connections."""
+"""The shorter ways beside ASGI's messages: whole bodies and whole answers, and what a request leaves behind."""
 
 import asyncio
 import contextlib
 import gc
+import socket
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -15,10 +15,10 @@ from strongroom.http.asgi import Message, Receive, Scope, Send, Whole, whole
 from strongroom.http.cors import CrossOrigin
 from strongroom.http.door import Door
 from strongroom.http.exchange import Exchange
+from strongroom.http.limits import Limits
 from strongroom.http.routing import Route
-from strongroom.http.server import Server, bind
+from strongroom.http.server import BACKLOG, Server, bind
 from strongroom.runtime.principals import Subscription
-from strongroom.runtime.settings import load
 from strongroom.wire.endpoint import Condition, Endpoint, Open
 from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.system import Health
@@ -29,33 +29,18 @@ GET = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 
 class Scripted:
-    """An application that does what the test says; nothing to start and nothing to end."""
+    """An application that does what the test says."""
 
     def __init__(self) -> None:
         self.answer: Callable[[Scope, Receive, Send], Awaitable[None]]
         self.failures: list[Exception] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await receive()
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-            await send({"type": "lifespan.shutdown.complete"})
-            return
         try:
             await self.answer(scope, receive, send)
         except Exception as failure:
             self.failures.append(failure)
             raise
-
-    def says(self, status: int, *bodies: bytes, **headers: str) -> None:
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            lines = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
-            await send({"type": "http.response.start", "status": status, "headers": lines})
-            for number, body in enumerate(bodies, 1):
-                await send({"type": "http.response.body", "body": body, "more_body": number < len(bodies)})
-
-        self.answer = answer
 
 
 def the(way: Receive | Send) -> Exchange:
@@ -65,15 +50,14 @@ def the(way: Receive | Send) -> Exchange:
 
 
 @pytest.fixture
-async def scripted(tmp_path: Path) -> AsyncIterator[tuple[Scripted, Ask]]:
+async def scripted() -> AsyncIterator[tuple[Scripted, Ask]]:
     listener = bind("127.0.0.1", 0)
+    listener.listen(BACKLOG)
     address = listener.getsockname()
     application = Scripted()
     listening = asyncio.Event()
-    settings = load({}, {"data": str(tmp_path), "header_timeout": "1"})
-    server = Server(application, settings, listening.set)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the signals are pytest's
-    task = asyncio.create_task(server.serve([listener]))
+    server = Server(application, Limits(header_seconds=1))
+    task = asyncio.create_task(server.serve(listener, listening.set))
     await asyncio.wait_for(listening.wait(), 20)
 
     async def ask(*parts: bytes) -> bytes:
@@ -89,131 +73,9 @@ async def scripted(tmp_path: Path) -> AsyncIterator[tuple[Scripted, Ask]]:
                 await writer.wait_closed()
 
     yield application, ask
-    server.should_exit = True
+    server.stop()
     await asyncio.wait_for(task, 20)
     listener.close()
-
-
-async def test_head_and_body_are_as_the_application_said(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-    application.says(201, b"{}", content_length="2", X_Test="1")
-    answer = await ask(GET)
-    assert answer.startswith(b"HTTP/1.1 201 Created\r\ndate: ")
-    assert answer.endswith(b"content-length: 2\r\nx-test: 1\r\nconnection: close\r\n\r\n{}")
-
-
-async def test_a_body_without_a_length_goes_in_chunks(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-    application.says(200, b"one", b"", b"three", X_Test="1")
-    assert (await ask(GET)).endswith(b"transfer-encoding: chunked\r\n\r\n3\r\none\r\n5\r\nthree\r\n0\r\n\r\n")
-
-
-async def test_a_long_body_arrives_whole(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-    body = bytes(range(256)) * 4096
-    application.says(200, body[:70_000], body[70_000:], content_length=str(len(body)))
-    assert (await ask(GET)).partition(b"\r\n\r\n")[2] == body
-
-
-@pytest.mark.parametrize("status", [204, 304])
-async def test_an_answer_without_a_body_has_neither_length_nor_chunks(
-    scripted: tuple[Scripted, Ask], status: int
-) -> None:
-    application, ask = scripted
-    application.says(status, b"")
-    head, _, body = (await ask(GET)).partition(b"\r\n\r\n")
-    assert body == b""
-    assert b"chunked" not in head
-    assert b"content-length" not in head
-
-
-async def test_head_is_answered_without_the_body(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-    application.says(200, b"body", content_length="4")
-    answer = await ask(GET.replace(b"GET", b"HEAD"))
-    assert b"content-length: 4\r\n" in answer
-    assert answer.endswith(b"\r\n\r\n")
-
-
-async def test_the_application_can_end_the_connection(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-    application.says(200, b"", content_length="0", Connection="x, Close")
-    answer = await ask(GET.replace(b"Connection: close\r\n", b"") * 2)
-    assert answer.count(b"HTTP/1.1") == 1
-    assert answer.count(b"onnection: ") == 1
-
-
-async def test_http_1_0_is_answered_and_closed(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-    application.says(200, b"1", content_length="1")
-    assert (await ask(b"GET / HTTP/1.0\r\n\r\n")).endswith(b"connection: close\r\n\r\n1")
-
-
-async def test_requests_that_come_together_are_answered_in_their_order(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        await asyncio.sleep(0.05 if scope["path"] == "/1" else 0)
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
-        await send({"type": "http.response.body", "body": scope["raw_path"]})
-
-    application.answer = answer
-    last = GET.replace(b"GET /", b"GET /3")
-    answers = await ask(b"GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n" + last)
-    assert [part[-2:] for part in answers.split(b"HTTP/1.1 200 OK")[1:]] == [b"/1", b"/2", b"/3"]
-
-
-async def test_a_head_begun_behind_a_request_that_takes_long_is_timed_from_its_answer(
-    scripted: tuple[Scripted, Ask],
-) -> None:
-    application, ask = scripted
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        await asyncio.sleep(1.5)
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
-        await send({"type": "http.response.body", "body": scope["raw_path"]})
-
-    application.answer = answer
-    answers = await ask(b"GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost")
-    assert [part[:4] for part in answers.split(b"HTTP/1.1 ")[1:]] == [b"200 ", b"408 "]
-
-
-@pytest.mark.parametrize(
-    ("bodies", "headers"),
-    [
-        ((b"",), {"x": "a\r\nset-cookie: b"}),
-        ((b"",), {"x y": "1"}),
-        ((b"too long",), {"content_length": "2"}),
-        ((b"short",), {"content_length": "9"}),
-    ],
-)
-async def test_a_wrong_answer_ends_the_connection(
-    scripted: tuple[Scripted, Ask], bodies: tuple[bytes, ...], headers: dict[str, str]
-) -> None:
-    application, ask = scripted
-    application.says(200, *bodies, **headers)
-    answer = await ask(GET)
-    assert b"set-cookie" not in answer
-    assert b"too long" not in answer
-    assert [type(failure) for failure in application.failures] == [RuntimeError]
-
-
-async def test_messages_out_of_order_are_refused(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        with pytest.raises(RuntimeError):
-            await send({"type": "http.response.body", "body": b""})
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
-        with pytest.raises(RuntimeError):
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body"})
-        with pytest.raises(RuntimeError):
-            await send({"type": "http.response.body"})
-
-    application.answer = answer
-    assert (await ask(GET)).startswith(b"HTTP/1.1 200 OK")
-    assert application.failures == []
 
 
 POST = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\n"
@@ -241,20 +103,6 @@ async def test_a_body_that_is_there_need_not_be_received(scripted: tuple[Scripte
     seen.clear()
     await ask(POST + b"\r\nbo", b"dy")
     assert seen == [None, b"bo", b"dy", "http.disconnect"]
-
-
-async def test_who_waits_to_be_told_to_go_on_is_told(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        assert the(receive).arrived() is None
-        await receive()
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
-        await send({"type": "http.response.body"})
-
-    application.answer = answer
-    answered = await ask(POST + b"Expect: 100-continue\r\n\r\n", b"body")
-    assert answered.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
 
 
 async def test_an_answer_can_be_given_whole(scripted: tuple[Scripted, Ask]) -> None:
@@ -303,14 +151,29 @@ async def test_a_caller_who_does_not_read_is_left_to_messages(scripted: tuple[Sc
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         exchange = the(send)
-        exchange.flow.pause_writing()
+        exchange._wire.write_paused = True  # as the transport says it
         given.append(exchange.answer(200, b"", b""))
-        exchange.flow.resume_writing()
+        exchange._wire.write_paused = False
         given.append(exchange.answer(200, b"", b""))
 
     application.answer = answer
     assert (await ask(GET)).count(b"HTTP/1.1 200 OK") == 1
     assert given == [False, True]
+
+
+async def test_no_answer_waits_until_the_one_before_it_is_acknowledged(scripted: tuple[Scripted, Ask]) -> None:
+    application, ask = scripted
+    undelayed: list[int] = []
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        connection: Any = the(send)._wire
+        own = connection._transport.get_extra_info("socket")
+        undelayed.append(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        the(send).answer(200, b"", b"")
+
+    application.answer = answer
+    await ask(GET)
+    assert undelayed == [1]
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -334,22 +197,6 @@ async def test_a_request_leaves_nothing_that_has_to_be_looked_for(scripted: tupl
     finally:
         gc.enable()
     assert alive == [False] * 3
-
-
-async def test_a_trailer_may_be_as_long_as_a_head(scripted: tuple[Scripted, Ask]) -> None:
-    application, ask = scripted
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        while (await receive()).get("more_body", False):
-            pass
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
-        await send({"type": "http.response.body"})
-
-    application.answer = answer
-    start = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
-    third = b"".join(b"X-%d: %b\r\n" % (number, b"y" * 490) for number in range(10))
-    assert (await ask(start, third, third, b"\r\n")).startswith(b"HTTP/1.1 200 ")
-    assert (await ask(start, third, third, third, third, b"\r\n")).startswith(b"HTTP/1.1 431 ")
 
 
 async def test_whoever_stands_between_sees_the_messages(scripted: tuple[Scripted, Ask]) -> None:

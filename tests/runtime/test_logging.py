@@ -14,7 +14,7 @@ import pytest
 from strongroom.runtime.logging import AccessLog, configure, redact
 from strongroom.wire import keystore, vault
 
-NAMES = ("strongroom", "uvicorn", "asyncio")
+NAMES = ("strongroom", "asyncio")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ def test_nothing_was_loaded(pytestconfig):
     assert pytestconfig.pluginmanager.has_plugin("strongroom")
     ours = {name for name in sys.modules if name.partition(".")[0] == "strongroom"}
     assert ours <= {"strongroom", "strongroom.testing", "strongroom.testing.plugin"}
-    assert not {"uvicorn", "msgspec", "cryptography", "argon2"} & set(sys.modules)
+    assert not {"httptools", "msgspec", "cryptography", "argon2"} & set(sys.modules)
 """
 
 USED = """
@@ -29,7 +29,7 @@ def test_shared_again(strongroom_session_service, strongroom_service):
 WITHOUT_SERVER = """
 import sys
 
-sys.modules["argon2"] = sys.modules["PIL"] = sys.modules["uvicorn"] = None
+sys.modules["argon2"] = sys.modules["PIL"] = sys.modules["httptools"] = None
 
 def test_it(strongroom_service):
     pass

@@ -60,8 +60,6 @@ class Application:
         """
         self.settings = settings
         self.clock = clock or SystemClock()
-        self.start_error: Exception | None = None
-        """What a server that runs this as an application was told only the kind of."""
         self._locks = DataLocks(settings.data, settings.sqlite_areas)
         try:
             self._assemble(log_stream)
@@ -234,8 +232,7 @@ class Application:
         await receive()
         try:
             await self.start()
-        except Exception as error:
-            self.start_error = error
+        except Exception:
             _logger.exception("start failed")
             await send({"type": "lifespan.startup.failed", "message": ""})
             return

@@ -18,7 +18,7 @@ _SERVICE_ERRORS = {
     "strongroom.backup.manifest": ("ArchiveRefused",),
     "strongroom.backup.restoring": ("RestoreRefused",),
 }
-_EXTRA_MODULES = frozenset({"argon2", "httptools", "jinja2", "markupsafe", "PIL", "uvicorn"})
+_EXTRA_MODULES = frozenset({"argon2", "httptools", "jinja2", "markupsafe", "PIL"})
 
 
 def as_failed(error: Exception) -> Failed | None:

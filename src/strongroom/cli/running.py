@@ -15,7 +15,9 @@ from strongroom.access.sandbox import NAME, NotOurs
 from strongroom.app import Application
 from strongroom.cli.output import ExitCode, Failed, SettingRefused
 from strongroom.cli.workers import Ready, Supervisor
-from strongroom.http.server import BACKLOG, Server, bind
+from strongroom.http.client_address import TrustedProxies
+from strongroom.http.limits import Limits
+from strongroom.http.server import BACKLOG, Server, bind, fast_loop, stop_on_signals
 from strongroom.runtime.logging import configure
 from strongroom.runtime.settings import Settings
 
@@ -45,7 +47,7 @@ def run(settings: Settings, sandbox: bool, announce: Announce, workers: int = 1)
         base_url = settings.base_url
 
         def work(ready: Ready) -> None:
-            _run_here(settings, sandbox, lambda _, keys: ready(keys), listener, alone=False)
+            _run_here(settings, sandbox, lambda _, keys: ready(keys), listener, shares_socket=True)
 
         Supervisor(workers, work).run(lambda keys: announce(base_url, keys))
     finally:
@@ -66,41 +68,42 @@ def shared_out(settings: Settings, workers: int) -> Settings:
 
 
 def _run_here(
-    settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket, *, alone: bool = True
+    settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket, *, shares_socket: bool = False
 ) -> None:
-    with asyncio.Runner(loop_factory=_fast_loop()) as runner:
-        runner.run(_serve(settings, sandbox, announce, listener, alone))
+    with asyncio.Runner(loop_factory=fast_loop()) as runner:
+        runner.run(_serve(settings, sandbox, announce, listener, shares_socket))
 
 
-async def _serve(settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket, alone: bool) -> None:
+async def _serve(
+    settings: Settings, sandbox: bool, announce: Announce, listener: socket.socket, shares_socket: bool
+) -> None:
     application = _open(settings)
     try:
         keys = asdict(await application.ensure_sandbox()) if sandbox else {}
-        server = Server(application, settings, lambda: _listening(announce, settings.base_url, keys), alone=alone)
-        await server.serve(sockets=[listener])
+        server = Server(
+            application,
+            Limits(
+                header_seconds=settings.header_timeout,
+                discard_seconds=settings.body_timeout,
+                connections=settings.connections,
+                connections_per_network=settings.connections_per_network,
+                shutdown_seconds=settings.shutdown_timeout,
+            ),
+            base_url=settings.base_url,
+            proxies=TrustedProxies(settings.trusted_proxies),
+            shares_socket=shares_socket,
+        )
+        await application.start()
+        stop_on_signals(server)
+        _start_listening(settings, listener)
+        await server.serve(listener, lambda: _listening(announce, settings.base_url, keys))
     except NotOurs:
         raise Failed(
             f"no sandbox: there is a provider called “{NAME}” that was closed, or made otherwise or with another "
             "server secret. Start without --sandbox, or with another data folder."
         ) from None
-    except OSError as error:
-        raise _cannot_listen(settings, error) from None
-    except SystemExit:
-        # The server's own way to end when the application did not start.
-        if application.start_error is None:
-            raise
     finally:
         await application.close()
-    if not server.started:
-        raise _did_not_start(application.start_error) from None
-
-
-def _did_not_start(error: Exception | None) -> Failed:
-    """In the operator's words where they help; the log shows no exception's text."""
-    from strongroom.cli.failures import as_failed
-
-    told = None if error is None else as_failed(error)
-    return told or Failed("the service did not start; the log above says why")
 
 
 def _listening(announce: Announce, base_url: str, keys: dict[str, str]) -> None:
@@ -128,18 +131,17 @@ def _listen(settings: Settings) -> socket.socket:
         raise _cannot_listen(settings, error) from None
 
 
+def _start_listening(settings: Settings, listener: socket.socket) -> None:
+    try:
+        listener.listen(BACKLOG)
+    except OSError as error:
+        raise _cannot_listen(settings, error) from None
+
+
 def _cannot_listen(settings: Settings, error: OSError) -> Failed:
     return Failed(f"cannot listen on {settings.host} port {settings.port}: {error.strerror or 'no such address'}")
 
 
-def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
-
-
 def _end(number: int, frame: FrameType | None) -> None:
-    """Before the server takes signals over there is nothing to finish; after it has finished it repeats them."""
+    """Before the server takes signals over there is nothing to finish."""
     sys.exit(ExitCode.done)

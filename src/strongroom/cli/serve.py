@@ -19,7 +19,7 @@ _ONE_PROCESS = (
 )
 _DATABASES = tuple(name for name in meanings() if name.endswith("_database"))
 # Whoever tries the service out with many requests at once should meet the service, not its queue.
-_SANDBOX_LIMITS = {"hashing_queue": "4096", "connections": "4096"}
+_SANDBOX_LIMITS = {"hashing_queue": "4096", "connections": "4096", "connections_per_network": "4096"}
 
 
 def _shown(default: Any, meaning: Meaning) -> str | None:

@@ -36,7 +36,7 @@ class Supervisor:
         self._serve = serve
         self._started: dict[int, float] = {}
         self._stopping = False
-        # Nobody writes to it: its end is the end of this process, whatever ended that.
+        # Nothing is written to it: it closes when this process ends, whatever ended it.
         self._life = os.pipe()
 
     def run(self, when_ready: Ready) -> None:
@@ -70,8 +70,8 @@ class Supervisor:
         receiving, sending = os.pipe()
         pid = self._start(sending)
         os.close(sending)
-        with os.fdopen(receiving) as said:
-            line = said.readline()
+        with os.fdopen(receiving) as from_worker:
+            line = from_worker.readline()
         if line or self._stopping:
             keys: Keys = json.loads(line or "{}")
             return keys
@@ -79,7 +79,7 @@ class Supervisor:
         del self._started[pid]
         code = os.waitstatus_to_exitcode(status)
         if code > 0:
-            sys.exit(code)  # it has said why
+            sys.exit(code)  # the worker has printed why
         raise Failed(f"a worker did not start ({_reason(status)})")
 
     def _start(self, sending: int | None) -> int:
@@ -102,17 +102,15 @@ class Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             os.close(self._life[1])
             threading.Thread(target=_end_with_parent, args=(self._life[0],), daemon=True).start()
-            self._serve(lambda keys: _tell(sending, keys))
+            self._serve(lambda keys: _send_keys(sending, keys))
             code = ExitCode.done
         except click.ClickException as error:
             error.show()
             code = error.exit_code
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else ExitCode.done
-        except KeyboardInterrupt:  # what the server repeats after a graceful end
-            code = ExitCode.done
-        except Exception as error:  # noqa: BLE001  # the process ends here: nobody else would say it
-            code = _told(error)
+        except Exception as error:  # noqa: BLE001  # the process ends here, so it has to be printed here
+            code = _print_failure(error)
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -134,8 +132,8 @@ class Supervisor:
             os.close(end)
 
 
-def _told(error: Exception) -> int:
-    """Say what ended a worker, as the command line does for its own process; the exit code."""
+def _print_failure(error: Exception) -> int:
+    """Print what ended a worker, as the command line does for its own process; the exit code."""
     from strongroom.cli.failures import as_failed
 
     failed = as_failed(error)
@@ -153,8 +151,8 @@ def _send(pid: int, number: signal.Signals) -> None:
         return  # it has ended already
 
 
-def _tell(sending: int | None, keys: Keys) -> None:
-    if sending is not None:  # a worker that replaces another has nothing to tell
+def _send_keys(sending: int | None, keys: Keys) -> None:
+    if sending is not None:  # no one waits for a worker that replaces another
         with os.fdopen(sending, "w") as pipe:
             pipe.write(json.dumps(keys) + "\n")
 

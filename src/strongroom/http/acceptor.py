@@ -13,8 +13,8 @@ from typing import Any
 
 from strongroom.runtime.logging import LOGGER
 
-ALONE = 64
-AMONG_NEIGHBOURS = 1
+AT_ONCE = 64
+AT_ONCE_WHERE_SHARED = 1
 """So that processes on the same socket share a burst out instead of leaving it to the one that woke up first."""
 
 _PAUSE_SECONDS = 1.0
@@ -23,7 +23,7 @@ _logger = logging.getLogger(LOGGER)
 
 
 class Acceptor:
-    """Makes a protocol for each connection, until it is closed. The socket stays whose it was."""
+    """Makes a protocol for each connection, until it is closed. It does not close the socket."""
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ _WITH_PORT = re.compile(r"\[(?P<v6>[^\]]*)\](?::[^:]*)?|(?P<v4>[^:]+)(?::[^:]*)?
 
 
 class TrustedProxies:
-    """Networks whose word on where a request came from is taken. None of them: the peer's address counts."""
+    """Networks of proxies whose forwarding header is believed. Without any, the address of the connection counts."""
 
     def __init__(self, networks: Iterable[str] = (), header: str = FORWARDED_HEADERS[0]) -> None:
         """`ValueError` for what is no network. `header` is the one that the proxies write: no other one is read."""
@@ -25,8 +25,8 @@ class TrustedProxies:
     def client_address(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> str:
         """The right-most address that is not a trusted proxy's, without a port; `peer` where no proxy is trusted.
 
-        A proxy adds on the right, so everything left of the first address that nobody trusted wrote is hearsay. Where a
-        hop is no address, the one that reported it counts.
+        A proxy adds on the right, so what stands to the left of that address may be made up. Where a hop is no
+        address, the one that reported it counts.
         """
         nearest = _parse(peer)
         if nearest is None or not self._trusts(nearest):
@@ -41,6 +41,11 @@ class TrustedProxies:
             if not self._trusts(found):
                 break
         return str(nearest)
+
+    def trust(self, peer: str) -> bool:
+        """Whether a connection comes from one of the proxies."""
+        found = _parse(peer) if self._networks else None
+        return found is not None and self._trusts(found)
 
     def _trusts(self, address: Address) -> bool:
         return any(address in network for network in self._networks)

@@ -1,281 +1,278 @@
-"""One connection: heads are read within deadlines and caps, and what cannot be read is answered with a problem."""
+"""One connection: requests are read within deadlines and caps, and what cannot be read is answered with a problem."""
 
 import asyncio
-import math
-import re
 import secrets
-from typing import Any, ClassVar, NoReturn
-from urllib.parse import unquote
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Any
 
 import httptools
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from strongroom.http import refusals
+from strongroom.http.asgi import Application
+from strongroom.http.client_address import TrustedProxies, network_of
 from strongroom.http.exchange import Exchange
+from strongroom.http.flow import NEVER, Flow
+from strongroom.http.head import Head, HeadRefused, header_size, without_offer
+from strongroom.http.limits import HIGH_WATER, MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, Limits
 from strongroom.wire.refusal import Refusal, Refused
 
-MAX_HEAD_BYTES = 16 * 1024
-# Each costs a hundred bytes of memory, however few of its own it has.
-MAX_HEADERS = 100
-# Requests that came before the answer to the one before them: one read can bring thousands, of two kilobytes each here.
-MAX_PIPELINED = 32
-# One read may bring the head and a part of the body along with it.
-MAX_READ_BYTES = 256 * 1024
-# An answer has to be taken at a thousand bytes a second or so; one that stands still ends the connection.
-STALL_SECONDS = 10.0
-LEAST_TAKEN_BYTES = 10 * 1024
 
-# An offer of another protocol may be passed over (RFC 9110 section 7.8). The parser cannot: it would look for no body.
-# So it does not get to see the header; where that came in two pieces, a request with a body is refused.
-_OFFER = re.compile(rb"\r\n[Uu]pgrade:")
-_PASSED_OVER = b"\r\npassed-over:"
-_FRAMES_BODY = (b"content-length", b"transfer-encoding")
-_NEVER = math.inf
+@dataclass(slots=True)
+class Shared:
+    """What the connections of a server have in common."""
+
+    application: Application
+    limits: Limits
+    type_prefix: str
+    proxies: TrustedProxies
+    date_line: bytes = b""
+    connections: set["Connection"] = field(default_factory=set)
+    per_network: Counter[str] = field(default_factory=Counter)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
 
-class Connection(HttpToolsProtocol):
+class Connection(Flow):
     """A head has to be whole in time and small. Some clock always runs: for a head, for the rest of a refused body,
     for the next request, for taking an answer.
 
     The clocks are times that `check_deadlines` compares; timers would have to be made and taken back in each request.
     """
 
-    header_timeout: ClassVar[float]
-    max_connections: ClassVar[int]
-    type_prefix: ClassVar[str]
+    def __init__(self, shared: Shared, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._shared = shared
+        self._limits = shared.limits
+        self._loop = loop
+        self._parser: Any = httptools.HttpRequestParser(self)
+        self._parses = True
+        self._head: Head | None = None
+        """While it is being read."""
+        self._counts_head = False
+        self._exchange: Exchange | None = None
+        """The last one whose head was read."""
+        self._owed: deque[Exchange] = deque()
+        """Those without an answer; the first one is being answered."""
+        self._final_refusal: Refusal | None = None
+        """To be sent after the answers that are owed."""
+        self._unparsed_bytes = 0
+        self._unwanted_bytes = 0
+        self._head_by = NEVER
+        self._next_by = NEVER
+        self._discard_by = NEVER
+
+    @property
+    def date_line(self) -> bytes:
+        return self._shared.date_line
+
+    @property
+    def type_prefix(self) -> str:
+        return self._shared.type_prefix
 
     def connection_made(self, transport: Any) -> None:
-        self._refusal = Refusal.malformed_request
-        self._head_bytes = 0
-        self._counts_head = False
-        self._unread_bytes = 0
-        self._in_head = False
-        self._in_body = False
-        self._deaf = False
-        self._last_word: Refusal | None = None
-        self._answers = 0
-        self._head_by = _NEVER
-        self._next_by = _NEVER
-        self._taken_by = _NEVER
-        self._untaken = (0, 0)
         super().connection_made(transport)
-        self._expect_head()
-        if len(self.connections) > self.max_connections:
-            self._refuse(Refusal.unavailable)
+        self._peer, self._own = (_address(transport, name) for name in ("peername", "sockname"))
+        shared, limits = self._shared, self._limits
+        shared.connections.add(self)
+        address = self._peer[0] if self._peer else ""
+        self._network = None if shared.proxies.trust(address) else network_of(address)
+        if self._network is not None:
+            shared.per_network[self._network] += 1
+        self._next_by = self._loop.time() + limits.header_seconds
+        if (
+            len(shared.connections) > limits.connections
+            or shared.per_network[self._network or ""] > limits.connections_per_network
+        ):
+            self._parses = False
+            self._write_refusal(Refusal.unavailable)
+            transport.close()  # without a look at what arrives: that would be the connection which there is none for
+
+    def connection_lost(self, error: Exception | None) -> None:
+        shared = self._shared
+        shared.connections.discard(self)
+        if self._network is not None:
+            shared.per_network[self._network] -= 1
+            if not shared.per_network[self._network]:
+                del shared.per_network[self._network]
+        for exchange in self._owed:
+            exchange.disconnect()
+        self._owed.clear()
+        self._exchange = None
+        self.resume_writing()
+        self._parser = None  # which holds this connection
 
     def check_deadlines(self, now: float) -> None:
         """End what took too long. To be called a few times a second; `now` is the loop's time."""
-        if not self.transport.is_closing():
+        if not self._transport.is_closing():
             if now >= self._head_by:
-                if self._owes_answer:
-                    self._head_by = now + self.header_timeout  # as long as it may be we who do not read
+                if self._owed:
+                    self._head_by = now + self._limits.header_seconds  # as long as it may be we who do not read
                 else:
-                    self._too_late()
-            elif now >= self._next_by:
-                self.transport.close()
-        self._check_taking(now)
+                    self._refuse(Refusal.request_timeout)
+            elif now >= min(self._discard_by, self._next_by):
+                self._transport.close()
+        if self.has_stalled(now, self._limits.stall_seconds):
+            self._transport.abort()  # closing would wait for the other side once more
+
+    def finish(self) -> None:
+        """Take no further request; end when those that were taken have their answers."""
+        if self._owed:
+            self._owed[-1].keep_alive = False
+        else:
+            self._transport.close()
+
+    def answered(self, exchange: Exchange) -> None:
+        """The first one of those owed has been answered."""
+        if self._owed:
+            self._owed.popleft()
+        if self._transport.is_closing():
+            return
+        if not exchange.body_complete:
+            self._discard(exchange.keep_alive)
+        elif not exchange.keep_alive:
+            self._transport.close()
+        elif self._owed:
+            self._start(self._owed[0])
+        elif self._final_refusal is not None:
+            self._end_with(self._final_refusal)
+        else:
+            self._next_by = self._loop.time() + self._limits.keep_alive_seconds
+        self.resume_reading()
 
     def data_received(self, data: bytes) -> None:
-        if self._deaf or self.transport.is_closing():
+        if self._discard_by != NEVER:
+            self._unwanted_bytes += len(data)
+            if self._unwanted_bytes > self._limits.discard_bytes:
+                self._transport.abort()
+        if not self._parses or self._transport.is_closing():
             return
-        self._next_by = _NEVER
-        if self._head_by != _NEVER:
-            # A header without end never reaches on_header: count what the parser keeps for itself.
-            self._unread_bytes += len(data)
-            if self._unread_bytes > MAX_READ_BYTES:
-                self._refuse(Refusal.headers_too_large)
-                return
-        if not self._in_body and data.find(b"pgrade:") >= 0:
-            head, end, rest = data.partition(b"\r\n\r\n")
-            data = _OFFER.sub(_PASSED_OVER, head) + end + rest
+        begun = self._head is not None or self._in_body
         # A whole head in a read as small as a head may be is not too large.
-        self._counts_head = self._in_head or self._in_body or len(data) > MAX_HEAD_BYTES
-        super().data_received(data)
-        if self._head_by == _NEVER:
-            if self._in_head:
-                self._head_by = self.loop.time() + self.header_timeout
-                if not self._counts_head:
-                    self._head_bytes = len(self.url) + sum(_size(*header) for header in self.headers)
-                    # In memory they are twenty times as large as on their way here: too many are not kept for the rest.
-                    if len(self.headers) > MAX_HEADERS:
-                        self._refuse(Refusal.headers_too_large)
-            # Any byte ends the time for the next request, also one of a body that was refused already or between two.
-            elif self.cycle is None or self.cycle.response_complete:
-                self._expect_head()
+        self._counts_head = begun or len(data) > MAX_HEAD_BYTES
+        self._unparsed_bytes = self._unparsed_bytes + len(data) if begun else 0
+        try:
+            self._parser.feed_data(data if self._in_body else without_offer(data))
+        except httptools.HttpParserUpgrade:
+            pass  # a request without a body, whose answer is the last
+        except httptools.HttpParserError as error:
+            cause = error.__context__  # what one of the methods below has raised
+            self._refuse(cause.refusal if isinstance(cause, HeadRefused) else Refusal.malformed_request)
+            return
+        if self._head is not None:
+            self._check_open_head(self._head)
+        elif self._unparsed_bytes > MAX_HEAD_BYTES and self._in_body:
+            self._refuse(Refusal.headers_too_large)  # a trailer, or what may stand beside the size of a chunk
 
     def on_message_begin(self) -> None:
-        self.url = b""
-        self.headers = []
-        self.expect_100_continue = False
-        self._in_body = False
-        self._in_head = True
-        self._head_bytes = 0
-        self._head_by = _NEVER  # counts from the end of this read, which rarely leaves a head open
+        self._head = self._counted = Head()
+        self._unparsed_bytes = 0
+        self._head_by = self._next_by = NEVER  # counts from the end of this read, which rarely leaves a head open
 
     def on_url(self, url: bytes) -> None:
         if self._counts_head:
-            self._count_head(len(url))
-        self.url += url
+            self._counted.count(len(url))
+        self._counted.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._counts_head:
-            self._count_head(_size(name, value))
+            self._counted.count(header_size(name, value))
         # A trailer is no header: whoever checked the head on the way here has not seen it (RFC 9110 section 6.5.1).
-        if self._in_body:
-            return
-        name = name.lower()
-        if name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
-        self.headers.append((name, value))
+        if self._head is not None:
+            self._head.add(name, value)
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
-        self._head_by = _NEVER
-        self._unread_bytes = 0
-        if len(self.headers) > MAX_HEADERS:
-            self._refuse_head()
-        if len(self.pipeline) >= MAX_PIPELINED:
-            self._refusal = Refusal.unavailable
-            raise ValueError("too many requests at once")  # as in _refuse_head
-        parser = self.parser
-        upgrades = parser.should_upgrade()
-        if upgrades and any(name in _FRAMES_BODY and value != b"0" for name, value in self.headers):
-            raise ValueError("a body that would be read as the next request")  # as in _refuse_head
-        version = parser.get_http_version()
-        url = httptools.parse_url(self.url)
-        raw_path = url.path
-        path = raw_path.decode("ascii")
-        self.scope = {
-            "type": "http",
-            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
-            "http_version": version,
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme or "http",
-            "method": parser.get_method().decode("ascii"),
-            "root_path": "",
-            "path": unquote(path) if "%" in path else path,
-            "raw_path": raw_path,
-            "query_string": url.query or b"",
-            "headers": self.headers,
-            "state": self.app_state.copy(),
-        }
-        previous = self.cycle
-        exchange = self.cycle = Exchange(
-            scope=self.scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and not upgrades and parser.should_keep_alive(),
-            on_response=self.on_response_complete,
-        )
-        if previous is None or previous.response_complete:
-            self._start_asgi_task(exchange, self.app)
+        parser, head = self._parser, self._counted
+        self._head = None
+        self._unparsed_bytes = 0
+        self._head_by = NEVER
+        version, upgrades = parser.get_http_version(), parser.should_upgrade()
+        if len(self._owed) > MAX_PIPELINED:
+            raise HeadRefused(Refusal.unavailable)
+        scope = head.scope(parser.get_method(), version, self._peer, self._own, upgrades=upgrades)
+        keep_alive = version != "1.0" and not upgrades and parser.should_keep_alive()
+        exchange = Exchange(self, scope, keep_alive=keep_alive, expects_continue=head.expects_continue)
+        if self._owed:
+            self.pause_reading()
         else:
-            # One that came before the answer to the last: it waits for its turn.
-            self.flow.pause_reading()
-            self.pipeline.appendleft((exchange, self.app))
-        self._in_body = True
+            self._start(exchange)
+        self._owed.append(exchange)
+        self._exchange = exchange
 
     def on_body(self, body: bytes) -> None:
-        exchange = self.cycle
-        if not exchange.response_complete:
-            exchange.body += body
-            if len(exchange.body) > HIGH_WATER_LIMIT:
-                self.flow.pause_reading()
-            exchange.message_event.set()
+        self._unparsed_bytes = 0
+        exchange = self._exchange
+        if exchange is not None and not exchange.answer_complete:
+            exchange.add_body(body)
+            if exchange.unread > HIGH_WATER:
+                self.pause_reading()
 
     def on_message_complete(self) -> None:
-        self._in_body = False
-        exchange = self.cycle
-        if exchange.response_complete:
-            self._unread_bytes = 0
-            self._expect_head()
-        else:
-            exchange.more_body = False
-            exchange.message_event.set()
-
-    def on_response_complete(self) -> None:
-        self._answers += 1
-        self.server_state.total_requests += 1
-        if self.transport.is_closing():
+        exchange = self._exchange
+        if exchange is None:
             return
-        self.flow.resume_reading()
-        if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
-        elif self._last_word is not None:
-            self._say(self._last_word)
-        else:
-            self._next_by = self.loop.time() + self.timeout_keep_alive
+        exchange.end_body()
+        if exchange.answer_complete:
+            self._discard_by, self._unwanted_bytes = NEVER, 0
+            if exchange.keep_alive:
+                self._next_by = self._loop.time() + self._limits.keep_alive_seconds
+            else:
+                self._transport.close()
 
-    def send_400_response(self, msg: str) -> None:
-        self._refuse(self._refusal)
-
-    def _count_head(self, size: int) -> None:
-        self._head_bytes += size
-        if self._head_bytes > MAX_HEAD_BYTES or len(self.headers) > MAX_HEADERS:
-            self._refuse_head()
-
-    def _refuse_head(self) -> NoReturn:
-        self._refusal = Refusal.headers_too_large
-        raise ValueError("the head is too large")  # ends the parser, which then asks for the answer
-
-    def _expect_head(self) -> None:
-        self._head_bytes = 0
-        self._head_by = self.loop.time() + self.header_timeout
-
-    def _too_late(self) -> None:
-        if self._head_bytes or self._unread_bytes:
-            self._refuse(Refusal.request_timeout)
-        else:
-            self.transport.close()
-
-    def _check_taking(self, now: float) -> None:
-        unsent = self.transport.get_write_buffer_size()
-        if not unsent:
-            self._taken_by = _NEVER
-        elif self._taken_by != _NEVER:
-            if now < self._taken_by:
-                return
-            unsent_before, answers_before = self._untaken
-            if unsent > max(unsent_before - LEAST_TAKEN_BYTES, 0) and self._answers == answers_before:
-                self._taken_by = _NEVER
-                self.transport.abort()  # closing would wait for the other side once more
-                return
-        self._untaken = unsent, self._answers
-        self._taken_by = now + STALL_SECONDS if unsent else _NEVER
+    def _start(self, exchange: Exchange) -> None:
+        task = self._loop.create_task(exchange.run(self._shared.application))
+        self._shared.tasks.add(task)
+        task.add_done_callback(self._shared.tasks.discard)
 
     @property
-    def _owes_answer(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
+    def _in_body(self) -> bool:
+        return self._exchange is not None and not self._exchange.body_complete
+
+    def _check_open_head(self, head: Head) -> None:
+        if self._head_by == NEVER:
+            self._head_by = self._loop.time() + self._limits.header_seconds
+            if not self._counts_head:
+                head.count_all()
+        # A header without an end never reaches on_header: its bytes are with the parser. And in memory headers are
+        # twenty times as large as on their way here: too many are not kept for the rest.
+        if self._unparsed_bytes > MAX_HEAD_BYTES or len(head.headers) > MAX_HEADERS:
+            self._refuse(Refusal.headers_too_large)
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answer what cannot be read, and read no further."""
-        self._head_by = _NEVER
-        self._deaf = True
-        self.headers = []
-        if not self._owes_answer and not self._in_body:
-            self._say(refusal)
-        elif not self._in_body:
-            # Whoever waits for the answers to earlier requests would take this one for the first of them.
-            self._last_word = refusal
-        elif self.pipeline:
-            self.cycle.keep_alive = False  # its turn will come, and its answer is the last
-        elif self.cycle.response_started:
-            self.transport.close()  # the request has its answer, a second one would belong to no request
+        self._head_by = self._next_by = NEVER
+        self._parses, self._head = False, None
+        if not self._in_body:
+            if self._owed:
+                self._final_refusal = refusal  # now it would be taken for the answer to an earlier request
+            else:
+                self._end_with(refusal)
+            return
+        broken = self._exchange
+        if not self._owed:
+            self._discard(keep_alive=False)  # it has its answer: a second one would belong to no request
+        elif self._owed[0] is not broken:
+            self._owed[-1].keep_alive = False  # its turn will come, and its answer is the last
+        elif self._owed[0].started:
+            self._transport.close()
         else:
-            self._say(refusal)
+            self._owed.popleft().disconnect()
+            self._end_with(refusal)
 
-    def _say(self, refusal: Refusal) -> None:
-        self.transport.write(refusals.whole_answer(Refused(refusal), secrets.token_hex(8), self.type_prefix))
-        self.transport.close()
+    def _end_with(self, refusal: Refusal) -> None:
+        self._write_refusal(refusal)
+        self._discard(keep_alive=False)
+        self.resume_reading()
+
+    def _write_refusal(self, refusal: Refusal) -> None:
+        self.write(refusals.whole_answer(Refused(refusal), secrets.token_hex(8), self.type_prefix))
+
+    def _discard(self, keep_alive: bool) -> None:
+        """Read on within bounds. Closing on unread bytes resets the connection, so that the answer may get lost."""
+        self._discard_by = min(self._discard_by, self._loop.time() + self._limits.discard_seconds)
+        if not keep_alive and self._transport.can_write_eof():
+            self._transport.write_eof()
 
 
-def _size(name: bytes, value: bytes) -> int:
-    return len(name) + len(value) + 4
+def _address(transport: Any, name: str) -> tuple[str, int] | None:
+    found = transport.get_extra_info(name)
+    return (str(found[0]), int(found[1])) if isinstance(found, tuple) else None

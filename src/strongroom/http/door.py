@@ -111,6 +111,8 @@ class Door:
             sent = [*self._headers(extra, keeps), (b"x-request-id", request_id.encode())]
             try:
                 await _send(send, status, sent, body, is_head=scope["method"] == "HEAD")
+            except ConnectionResetError:
+                pass  # the caller is gone, and a stream need not be made to its end
             except Exception:
                 _logger.exception("an answer broke off", extra={"request_id": request_id})
                 raise  # the server ends the connection: what was sent must not pass for the whole

@@ -49,10 +49,10 @@ def _places(trace: TracebackType | None) -> list[str]:
 
 
 def configure(level: str = "info", stream: TextIO | None = None) -> None:
-    """Send the log of the service, of the server it runs in and of the event loop to `stream` (standard error)."""
+    """Send the log of the service and of the event loop to `stream` (standard error)."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name in (LOGGER, "uvicorn", "asyncio"):
+    for name in (LOGGER, "asyncio"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(level.upper())

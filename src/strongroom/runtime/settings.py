@@ -77,7 +77,8 @@ class Settings:
         (),
         "list",
         "Networks of the proxies in front, such as 127.0.0.1/32: what they say of where a request came from is taken "
-        "for the limits of the portal. Without it the address of the connection counts.",
+        "for the limits of the portal, and they may open as many connections as there are. Without it the address of "
+        "the connection counts.",
     )
     forwarded_header: str = _setting(
         "x-forwarded-for",
@@ -131,6 +132,12 @@ class Settings:
     body_timeout: int = _setting(10, "duration", "How long the body of a request may take to arrive.")
     header_timeout: int = _setting(5, "duration", "How long the headers of a request may take to arrive.")
     connections: int = _setting(1_024, "number", "Connections served at the same time; more are answered 503.")
+    connections_per_network: int = _setting(
+        256,
+        "number",
+        "Of these, connections from one IPv4 address or one IPv6 /64 network; more are answered 503. Connections from "
+        "`trusted_proxies` are not counted here.",
+    )
     shutdown_timeout: int = _setting(20, "duration", "How long requests in progress may take when the service stops.")
     operators: tuple[str, ...] = _setting(
         (), "list", "E-mail addresses of the developers who see the operator's pages of the portal."

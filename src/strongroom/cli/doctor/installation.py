@@ -18,7 +18,7 @@ _OPENSSL = 3
 # A clock before the year this was written is one that was never set.
 _EARLIEST_YEAR = 2025
 _LATEST_YEAR = 2100
-_SERVER_MODULES = ("argon2", "httptools", "PIL", "uvicorn")
+_SERVER_MODULES = ("argon2", "httptools", "PIL")
 
 
 def findings() -> Iterable[Finding]:

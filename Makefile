@@ -54,7 +54,8 @@ bench: $(VENV)/.dev       ## Ratios to the floor, on both engines, in five minut
 bench-full: $(VENV)/.dev  ## The same with one million users and more rounds: half an hour, and 16 GB of disk
 	$(BIN)/python -m bench --full
 
-docs: $(VENV)/.dev        ## Write what is generated: api.md, settings.md, refusals.md, the client's blocking face
+docs: $(VENV)/.dev        ## Write what is generated: examples, api.md, settings.md, refusals.md, the blocking client
+	$(BIN)/python -m tools.examples
 	$(BIN)/python -m tools.pages docs
 	$(BIN)/python -m tools.blocking_face
 

@@ -14,12 +14,16 @@ from strongroom.wire import keystore, system, vault
 from strongroom.wire.endpoint import (
     ALWAYS,
     KIB,
-    WITH_BODY,
     WITH_CREDENTIAL,
+    WITH_DIGEST,
+    WITH_NEEDED,
+    WITH_OCTETS,
+    WITH_RANGE,
+    WITH_RECORD,
     WITH_SUBSCRIPTION,
+    AnyEndpoint,
+    Condition,
     Credential,
-    Endpoint,
-    NoBody,
     NoQuery,
     Open,
 )
@@ -36,8 +40,13 @@ _SHARED: dict[str, tuple[Refusal, ...]] = {
     "any request whose head is above 16 KiB or has more than 100 headers": (Refusal.headers_too_large,),
     "any endpoint": ALWAYS,
     "any endpoint that needs a subscription key": WITH_SUBSCRIPTION,
-    "any endpoint with a request body": WITH_BODY,
+    "any endpoint with a JSON body": WITH_RECORD,
+    "any endpoint with a body of octets": WITH_OCTETS,
+    "any endpoint with path parameters": (Refusal.not_found,),
     "any endpoint with a query": (Refusal.validation_failed,),
+    "any endpoint that answers ranges": WITH_RANGE,
+    "any endpoint that looks at `Content-Digest`": WITH_DIGEST,
+    "any endpoint that needs a condition": WITH_NEEDED,
     **{f"any endpoint that needs a {c.value}": refusals for c, refusals in WITH_CREDENTIAL.items()},
 }
 
@@ -52,6 +61,7 @@ _CONVENTIONS = f"""\
 - Ids are lower-case UUIDs. Times are ISO 8601 in UTC with milliseconds and `Z`.
 - Listings are whole unless `page` or `per` is given. Then `per` is {DEFAULT_PER} by default and {MAX_PER} at most, and
   `meta` tells `pages` and `total_count`; without a page both are null.
+- HEAD is answered wherever GET is. A refused body lists every fault, with a JSON pointer to its place.
 - Every refusal is a [`Problem`](#problem) of media type `application/problem+json`; the codes are explained in
   [refusals.md](refusals.md). A 401 comes with `WWW-Authenticate`, a 503 with `Retry-After`, a 405 with `Allow`.
 - `X-Request-Id` (letters, digits, `.` and `-`, at most 64) is taken over and returned; otherwise one is made. It is the
@@ -128,7 +138,7 @@ def write(folder: Path) -> None:
         (folder / name).write_text(page(), "utf-8")
 
 
-def _overview(endpoints: Iterable[Endpoint]) -> str:
+def _overview(endpoints: Iterable[AnyEndpoint]) -> str:
     rows = [
         (e.method, f"[`{e.path}`](#{_anchor(e)})", _who(e), e.summary.replace("|", "\\|"), _source(e))
         for e in endpoints
@@ -136,7 +146,7 @@ def _overview(endpoints: Iterable[Endpoint]) -> str:
     return table(("Method", "Path", "`Authorization`", "What it does", "Source"), rows)
 
 
-def _endpoint(endpoint: Endpoint) -> str:
+def _endpoint(endpoint: AnyEndpoint) -> str:
     lines = [f"### {endpoint.method} {endpoint.path}\n\n{endpoint.summary}\n"]
     lines.append(f"- Source: {_source(endpoint)}.")
     if endpoint.aliases:
@@ -149,28 +159,32 @@ def _endpoint(endpoint: Endpoint) -> str:
         lines.append(f"- `Authorization`: {endpoint.credential.value}.")
     if endpoint.query is not NoQuery:
         lines.append(f"- Query: {link(endpoint.query)}, every parameter optional.")
-    if endpoint.has_body:
+    if endpoint.takes_record:
         flat = f", or its member `{endpoint.wrapper}` flat" if endpoint.wrapper else ""
-        lines.append(f"- Request: {link(endpoint.request)}{flat}, at most {endpoint.body_limit // KIB} KiB.")
+        lines.append(f"- Request: {link(endpoint.body)}{flat}, at most {endpoint.body_limit // KIB} KiB.")
+    if endpoint.takes_octets:
+        lines.append(f"- Request: `application/octet-stream`, at most {endpoint.body_limit // KIB} KiB.")
+    lines += [f"- `{condition.value}` is needed." for condition in endpoint.needed]
     statuses = " or ".join(str(status) for status in sorted({endpoint.status, *endpoint.statuses}, reverse=True))
     again = " (200 where the same bytes are stored already)" if endpoint.statuses else ""
-    held = "; 304 where `If-None-Match` names it" if endpoint.conditional else ""
-    lines.append(f"- Answer: {statuses}{again}{_answer(endpoint)}{held}.")
+    held = "; 304 where `If-None-Match` names it" if endpoint.is_conditional else ""
+    part = "; 206 for one `Range`, with `If-Range`" if Condition.range in endpoint.conditions else ""
+    lines.append(f"- Answer: {statuses}{again}{_answer(endpoint)}{held}{part}.")
     own = ", ".join(_refusal_link(refusal) for refusal in endpoint.refusals) or "none"
     lines.append(f"- Refusals besides the [shared ones](#shared-refusals): {own}.")
     return "\n".join(lines) + "\n"
 
 
-def _answer(endpoint: Endpoint) -> str:
-    cached = (", cacheable" if endpoint.cacheable else "") + (", with an `ETag`" if endpoint.conditional else "")
-    if endpoint.response is not NoBody:
-        return f", {link(endpoint.response)}{cached}"
+def _answer(endpoint: AnyEndpoint) -> str:
+    cached = (", cacheable" if endpoint.cacheable else "") + (", with an `ETag`" if endpoint.is_conditional else "")
+    if endpoint.gives_record:
+        return f", {link(endpoint.answer)}{cached}"
     if endpoint.status == 204:
         return ", without a body"
     return f", {' or '.join(f'`{media_type}`' for media_type in endpoint.media_types)}{cached}"
 
 
-def _answered(refusal: Refusal, declaring: list[Endpoint]) -> str:
+def _answered(refusal: Refusal, declaring: list[AnyEndpoint]) -> str:
     if refusal in RESERVED:
         return "Reserved: this version never answers it."
     answering = [who for who, codes in _SHARED.items() if refusal in codes]
@@ -186,15 +200,15 @@ def _default(value: Any) -> str:
     return f"`{','.join(value) if isinstance(value, tuple) else value}`"
 
 
-def _who(endpoint: Endpoint) -> str:
+def _who(endpoint: AnyEndpoint) -> str:
     return endpoint.credential.value if isinstance(endpoint.credential, Credential) else "none"
 
 
-def _source(endpoint: Endpoint) -> str:
+def _source(endpoint: AnyEndpoint) -> str:
     return endpoint.source.replace("spec: ", "specification, ")
 
 
-def _anchor(endpoint: Endpoint) -> str:
+def _anchor(endpoint: AnyEndpoint) -> str:
     """The anchor a heading gets where Markdown is shown: lower case, spaces to hyphens, punctuation dropped."""
     heading = f"{endpoint.method} {endpoint.path}".lower()
     return "".join(c for c in heading.replace(" ", "-") if c.isalnum() or c in "-_")

@@ -5,16 +5,18 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import inspect as types
 
-from strongroom.wire.endpoint import Endpoint, NoBody, NoQuery
+from strongroom.wire.endpoint import AnyEndpoint, NoBody, NoQuery
+from strongroom.wire.octets import Octets
 from strongroom.wire.refusal import Problem
 
 
-def records_of(endpoints: Iterable[Endpoint]) -> list[type[msgspec.Struct]]:
+def records_of(endpoints: Iterable[AnyEndpoint]) -> list[type[msgspec.Struct]]:
     """Every record the endpoints name, and those named inside, by name."""
     found: dict[str, type[msgspec.Struct]] = {}
     waiting: list[type[msgspec.Struct]] = [Problem]
     for endpoint in endpoints:
-        waiting += [r for r in (endpoint.request, endpoint.query, endpoint.response) if r not in (NoBody, NoQuery)]
+        named = (endpoint.body, endpoint.query, endpoint.answer)
+        waiting += [record for record in named if record not in (NoBody, NoQuery, Octets)]
     while waiting:
         record = waiting.pop()
         if found.setdefault(record.__name__, record) is not record:

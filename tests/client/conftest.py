@@ -28,7 +28,7 @@ from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.randomness import random_bytes
 from strongroom.crypto.rsa4096 import PrivateKey
 from strongroom.wire import keystore, system, vault
-from strongroom.wire.endpoint import Endpoint
+from strongroom.wire.endpoint import AnyEndpoint
 from strongroom.wire.refusal import Refusal
 
 KEYS = Path(__file__).parent.parent / "keys"
@@ -37,7 +37,7 @@ PASSPHRASE = "correct horse battery staple"
 ITERATIONS = 600_000
 URL = "http://127.0.0.1:8000"
 
-ENDPOINTS: dict[str, Endpoint] = {
+ENDPOINTS: dict[str, AnyEndpoint] = {
     f"{area}.{endpoint.name}": endpoint
     for area, table in (("keystore", keystore), ("vault", vault), ("system", system))
     for endpoint in table.ENDPOINTS
@@ -144,7 +144,7 @@ class Peer:
         self.tokens[token] = False
         return 201, {"admission_token": {"id": self._id(), "token_value": token, "used": False}}
 
-    vault_issue_admission_token = keystore_issue_admission_token
+    vault_issue_vault_admission_token = keystore_issue_admission_token
 
     def _use(self, token: str) -> None:
         if token not in self.tokens:
@@ -262,7 +262,7 @@ class Peer:
         token = {"vault_api_admission_token": person.vault_token, "passphrase_store_admission_token": None}
         return 200, {"external_admission_token": token}
 
-    def vault_create_user(self, body: Any, request: httpx.Request) -> Any:
+    def vault_create_vault_user(self, body: Any, request: httpx.Request) -> Any:
         user = body["user"]
         key = PublicKey.parse(user["public_key"])
         self._use(user["admission_token"])
@@ -272,7 +272,7 @@ class Peer:
         self.vault_accounts.add(key.fingerprint)
         return 201, {"id": self._id(), "encrypted_session_authentication_string": self._vault_string(key)}
 
-    def vault_create_session(self, body: Any, request: httpx.Request) -> Any:
+    def vault_create_vault_session(self, body: Any, request: httpx.Request) -> Any:
         key = PublicKey.parse(body["public_key"])
         if key.fingerprint not in self.vault_accounts:
             raise No(Refusal.invalid_credentials)
@@ -289,7 +289,7 @@ class Peer:
         if request.headers.get("authorization") not in self.vault_sessions:
             raise No(Refusal.session_invalid)
 
-    def vault_delete_session(self, body: Any, request: httpx.Request) -> Any:
+    def vault_delete_vault_session(self, body: Any, request: httpx.Request) -> Any:
         self._enter(request)
         self.vault_sessions.discard(request.headers["authorization"])
         return 204, None

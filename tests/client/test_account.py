@@ -106,14 +106,14 @@ def test_tags_that_name_no_resource_are_refused(account: Account, tag: str) -> N
 
 
 def test_the_vault_session_is_made_when_needed_and_renewed_once(settled: "Peer", account: Account) -> None:
-    assert "vault.create_session" not in settled.names
+    assert "vault.create_vault_session" not in settled.names
     assert [node.name for node in account.classification_nodes(by_name="pet")] == ["pets"]
     account.classification_nodes(scheme_name="esafe_tags", page=1, per=5)
-    assert settled.names.count("vault.create_session") == 1
+    assert settled.names.count("vault.create_vault_session") == 1
     assert settled.seen[-1].url.endswith("/vault/classification_nodes?page=1&per=5&scheme_name=esafe_tags")
     settled.vault_sessions.clear()
     account.classification_nodes()
-    assert settled.names.count("vault.create_session") == 2
+    assert settled.names.count("vault.create_vault_session") == 2
 
 
 def test_an_expired_key_store_session_is_a_typed_error(settled: "Peer", account: Account) -> None:
@@ -127,7 +127,7 @@ def test_logging_out_ends_both_sessions_and_drops_the_keys(settled: "Peer", acco
     account.classification_nodes()
     sealed = account.seal(b"x")
     account.log_out()
-    assert settled.names[-2:] == ["vault.delete_session", "keystore.delete_session"]
+    assert settled.names[-2:] == ["vault.delete_vault_session", "keystore.delete_session"]
     for use in (
         lambda: account.seal(b"x"),
         lambda: account.open(sealed),

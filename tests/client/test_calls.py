@@ -15,26 +15,19 @@ from strongroom.client.calls.keystore import KEYSTORE
 from strongroom.client.calls.system import SYSTEM
 from strongroom.client.calls.vault import VAULT
 from strongroom.crypto.secret import Secret
-from strongroom.wire.endpoint import Credential
+from strongroom.wire.endpoint import Credential, NoBody
 
 if TYPE_CHECKING:
     from tests.client.conftest import Peer
 
 Connect = Callable[..., Strongroom]
-# The same words name a thing in both areas; the vault's calls say so.
-VAULT_NAMES = {
-    "create_user": "create_vault_user",
-    "create_session": "create_vault_session",
-    "delete_session": "delete_vault_session",
-    "issue_admission_token": "issue_vault_admission_token",
-}
 # Documentation for people and their tools.
 NOT_CALLED = {"openapi", "refusal"}
 
 
 def calls() -> dict[str, Any]:
     table = {name: ("keystore", endpoint) for name, endpoint in KEYSTORE.items()}
-    table |= {VAULT_NAMES.get(name, name): ("vault", endpoint) for name, endpoint in VAULT.items()}
+    table |= {name: ("vault", endpoint) for name, endpoint in VAULT.items()}
     table |= {name: ("system", endpoint) for name, endpoint in SYSTEM.items()}
     return {name: found for name, found in table.items() if not found[1].internal and name not in NOT_CALLED}
 
@@ -76,7 +69,7 @@ def test_each_call_uses_its_endpoint(peer: "Peer", connect: Connect, name: str) 
     }
     wanted = expected[endpoint.credential] if isinstance(endpoint.credential, Credential) else None
     assert seen.headers.get("authorization") == wanted
-    assert bool(seen.body) == endpoint.has_body
+    assert bool(seen.body) == (endpoint.body is not NoBody)
     assert ("service-subscription-key" in seen.headers) == endpoint.subscription_key
 
 

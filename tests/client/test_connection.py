@@ -110,7 +110,7 @@ def test_every_request_carries_the_headers_of_the_specification(connect: Connect
         assert seen.headers["accept-encoding"] == "identity"
         assert "cookie" not in seen.headers
     for seen in settled.seen:
-        if seen.name in {"keystore.create_session", "vault.create_session"}:
+        if seen.name in {"keystore.create_session", "vault.create_vault_session"}:
             assert "authorization" not in seen.headers
 
 

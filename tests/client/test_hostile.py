@@ -199,7 +199,7 @@ def test_a_replaced_public_key_is_refused(settled: "Peer", connect: Connect, pri
     for text in ("", own + own, own.replace("PUBLIC", "PRIVATE"), own[:-60], own.replace("A", "B", 1)):
         pair["public_key"] = text
         refused(settled, connect)
-    assert "vault.create_session" not in settled.names
+    assert "vault.create_vault_session" not in settled.names
 
 
 def test_a_login_that_any_secret_passes_opens_nothing(settled: "Peer", connect: Connect) -> None:
@@ -260,7 +260,7 @@ def test_an_account_stops_asking_for_session_strings_that_are_refused(settled: "
         for _ in range(20):
             with pytest.raises(SessionRefused):
                 account.classification_nodes()
-    assert settled.names.count("vault.create_session") == 3
+    assert settled.names.count("vault.create_vault_session") == 3
 
 
 @pytest.mark.parametrize("what", ["artefact", "key_encryption_key", "data_encryption_key", "keypair"])
@@ -340,7 +340,7 @@ def mutate(value: Any, data: st.DataObject) -> Any:
     return value
 
 
-READ = ["keystore.create_session", ARTEFACT, KEK, DEKS, KEYPAIR, "vault.create_session"]
+READ = ["keystore.create_session", ARTEFACT, KEK, DEKS, KEYPAIR, "vault.create_vault_session"]
 READ += ["vault.list_classification_nodes"]
 WRITTEN = ["issue_admission_token", "create_user", "store_passphrase_derivation_artefact", "store_key_encryption_key"]
 WRITTEN += ["store_data_encryption_key", "store_keypair", "read_external_admission_token"]
@@ -363,7 +363,7 @@ def test_a_mutated_answer_opens_the_same_account_or_none(
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data(), name=st.sampled_from([*(f"keystore.{name}" for name in WRITTEN), "vault.create_user"]))
+@given(data=st.data(), name=st.sampled_from([*(f"keystore.{name}" for name in WRITTEN), "vault.create_vault_user"]))
 def test_a_mutated_answer_to_registration_ends_typed_and_is_taken_up_again(
     peer: "Peer", connect: Connect, data: st.DataObject, name: str
 ) -> None:

@@ -22,7 +22,7 @@ REQUESTS = [
     "keystore.store_data_encryption_key",
     "keystore.store_keypair",
     "keystore.read_external_admission_token",
-    "vault.create_user",
+    "vault.create_vault_user",
     "vault.list_classification_nodes",
     "keystore.read_passphrase_derivation_artefact",
     "keystore.read_key_encryption_key",

@@ -43,7 +43,7 @@ ELEVEN = [
     "keystore.store_data_encryption_key",
     "keystore.store_keypair",
     "keystore.read_external_admission_token",
-    "vault.create_user",
+    "vault.create_vault_user",
     "vault.list_classification_nodes",
 ]
 Connect = Callable[..., Strongroom]
@@ -233,10 +233,10 @@ def test_a_vault_token_that_opens_nothing_is_refused_as_such(peer: "Peer", conne
 
 
 def test_a_vault_account_that_exists_under_our_key_is_entered_by_login(peer: "Peer", connect: Connect) -> None:
-    peer.break_at("vault.create_user", "after", "lost")
+    peer.break_at("vault.create_vault_user", "after", "lost")
     with connect(peer) as service:
         token = service.calls.issue_vault_admission_token().token_value
         with pytest.raises(ServiceUnavailable):
             service.register("Ada", PASSPHRASE, vault_admission_token=token, iterations=600_000)
         service.register("Ada", PASSPHRASE, vault_admission_token=token, iterations=600_000)
-    assert peer.names.count("vault.create_session") == 1
+    assert peer.names.count("vault.create_vault_session") == 1

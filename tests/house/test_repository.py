@@ -17,7 +17,7 @@ NO_INDEX = re.compile("--no-emit-index-()url")
 TOKENS = re.compile(r"sr[a-z]{1,2}\d?_[0-9A-Za-z_.-]{8,}")
 PRIVATE_KEYS = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\r|\\n|\s)+[A-Za-z0-9+/]{60}")
 # Published on purpose: test vectors, and keys that the tests share.
-PUBLISHED = ("vectors/", "tests/keys/")
+PUBLISHED = ("vectors/", "tests/keys/", "src/strongroom/wire/examples.json")
 
 PINNED = re.compile(r"[a-z0-9][a-z0-9._-]*(?:\[[a-z0-9,._-]+\])?==[0-9][0-9A-Za-z.!+]*(?: ; .+)? \\")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")

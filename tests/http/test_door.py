@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from strongroom.app import Application
-from strongroom.http.door import Door, Route, _request_ids, routes
+from strongroom.http.door import Door, _request_ids
+from strongroom.http.routing import Route, routes
 from strongroom.runtime.principals import Subscription
 from strongroom.wire.endpoint import Endpoint, Open
 from strongroom.wire.refusal import Refusal
@@ -205,7 +206,7 @@ class Broken:
     """An API whose handlers fail in ways no handler should."""
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Health]]:
-        async def fail(who: None, what: None) -> Health:
+        async def fail(call: Any) -> Health:
             raise RuntimeError("sra_secret in the message")
 
         return fail
@@ -231,9 +232,9 @@ def test_an_endpoint_without_a_handler_does_not_start() -> None:
 
 
 def test_two_endpoints_on_one_path_do_not_start() -> None:
-    endpoint = Endpoint(name="healthz", method="GET", path="/healthz", summary="", credential=Open(because="test"))
+    endpoint = Endpoint(method="GET", path="/healthz", summary="", credential=Open(because="test"))
 
-    async def handler(who: Any, what: Any) -> None:
+    async def handler(call: Any) -> None:
         return None
 
     async def nobody(key: str) -> Subscription:

@@ -13,12 +13,13 @@ import pytest
 from strongroom.http.answers import Answer, Content, Versioned
 from strongroom.http.asgi import Message, Receive, Scope, Send, Whole, whole
 from strongroom.http.cors import CrossOrigin
-from strongroom.http.door import Door, Route
+from strongroom.http.door import Door
 from strongroom.http.exchange import Exchange
+from strongroom.http.routing import Route
 from strongroom.http.server import Server, bind
 from strongroom.runtime.principals import Subscription
 from strongroom.runtime.settings import load
-from strongroom.wire.endpoint import Endpoint, Open
+from strongroom.wire.endpoint import Condition, Endpoint, Open
 from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.system import Health
 
@@ -375,22 +376,22 @@ async def test_whoever_stands_between_sees_the_messages(scripted: tuple[Scripted
 def _small_door() -> Door:
     """Answers with and without a body, of another status, that may be kept, as bytes, and refusals."""
 
-    async def nothing(who: Any, what: Any) -> None:
+    async def nothing(call: Any) -> None:
         return None
 
-    async def health(who: Any, what: Any) -> Health:
+    async def health(call: Any) -> Health:
         return Health("ok")
 
-    async def other(who: Any, what: Any) -> Answer:
+    async def other(call: Any) -> Answer[Health]:
         return Answer(Health("other"), 200)
 
-    async def content(who: Any, what: Any) -> Content:
+    async def content(call: Any) -> Content:
         return Content(b"PNG", "image/png", {"ETag": '"1"', "Cache-Control": "public"})
 
-    async def versioned(who: Any, what: Any) -> Versioned:
-        return Versioned('"2"', lambda: health(None, None))
+    async def versioned(call: Any) -> Versioned[Health]:
+        return Versioned('"2"', lambda: health(None))
 
-    async def refused(who: Any, what: Any) -> None:
+    async def refused(call: Any) -> None:
         raise Refused(Refusal.unavailable)
 
     async def nobody(key: str) -> Subscription:
@@ -398,7 +399,6 @@ def _small_door() -> Door:
 
     def route(handler: Any, status: int = 200, *, cacheable: bool = False, conditional: bool = False) -> Route:
         endpoint = Endpoint(
-            name=handler.__name__,
             method="GET",
             path=f"/{handler.__name__}",
             summary="",
@@ -406,7 +406,7 @@ def _small_door() -> Door:
             subscription_key=False,
             status=status,
             cacheable=cacheable,
-            conditional=conditional,
+            conditions=(Condition.if_none_match,) if conditional else (),
         )
         return Route(endpoint, handler)
 

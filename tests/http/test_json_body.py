@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strongroom.http.json_body import MAX_DEPTH, _decode_anything, _plain, decode, decode_query
+from strongroom.http.incoming import query
+from strongroom.http.json_body import MAX_DEPTH, _decode_anything, _plain, decode
 from strongroom.wire.keystore import (
     CreateSession,
     CreateUser,
@@ -215,10 +216,10 @@ def test_a_body_may_come_wrapped_or_flat() -> None:
     assert decode(json.dumps(fields).encode(), CreateVaultUser, "user") == wrapped
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "x", "", "1.5", "201", "9" * 5000])
+@pytest.mark.parametrize("value", ["0", "-1", "x", "", "1.5", "1.0", "null", "01", "%2b1", "201", "9" * 5000])
 def test_a_page_size_outside_its_bounds_is_refused(value: str) -> None:
     with pytest.raises(Refused) as caught:
-        decode_query({"per": value}, Paging)
+        query(b"per=" + value.encode(), Paging)
     assert caught.value.refusal is Refusal.validation_failed
     assert caught.value.faults[0].pointer == "/per"
 

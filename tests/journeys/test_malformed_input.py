@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from strongroom.wire import keystore, vault
-from strongroom.wire.endpoint import Credential, Endpoint
+from strongroom.wire.endpoint import AnyEndpoint, Credential
 
 pytestmark = pytest.mark.anyio
 
 WITH_BODY = [
-    endpoint for endpoint in (*keystore.ENDPOINTS, *vault.ENDPOINTS) if endpoint.has_body and not endpoint.internal
+    endpoint for endpoint in (*keystore.ENDPOINTS, *vault.ENDPOINTS) if endpoint.takes_record and not endpoint.internal
 ]
 BODIES = {
     "empty": b"",
@@ -45,7 +45,7 @@ BODIES = {
 }
 
 
-def credential_of(endpoint: Endpoint, session: str) -> str | None:
+def credential_of(endpoint: AnyEndpoint, session: str) -> str | None:
     return session if endpoint.credential is Credential.keystore_session else None
 
 
@@ -69,7 +69,7 @@ def assert_refused(answer: Any, *, allowed: tuple[int, ...] = (400, 401, 408, 40
 
 
 @pytest.mark.parametrize("endpoint", WITH_BODY, ids=lambda endpoint: endpoint.path)
-async def test_a_malformed_body_is_refused_and_changes_nothing(service: Any, endpoint: Endpoint) -> None:
+async def test_a_malformed_body_is_refused_and_changes_nothing(service: Any, endpoint: AnyEndpoint) -> None:
     session = await service.user()
     before = await rows(service)
     for body in BODIES.values():
@@ -127,16 +127,16 @@ any_json = st.recursive(
 )
 
 
-def fields_of(endpoint: Endpoint) -> st.SearchStrategy[tuple[Endpoint, dict[str, Any]]]:
+def fields_of(endpoint: AnyEndpoint) -> st.SearchStrategy[tuple[AnyEndpoint, dict[str, Any]]]:
     """The endpoint with some of its fields, holding anything."""
-    names = endpoint.request.__struct_fields__
+    names = endpoint.body.__struct_fields__
     return st.tuples(st.just(endpoint), st.fixed_dictionaries({}, optional=dict.fromkeys(names, any_json)))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=120, deadline=None)
 @given(st.sampled_from(WITH_BODY).flatmap(fields_of))
 async def test_any_values_in_the_fields_are_answered_as_documented(
-    service: Any, call: tuple[Endpoint, dict[str, Any]]
+    service: Any, call: tuple[AnyEndpoint, dict[str, Any]]
 ) -> None:
     endpoint, body = call
     answer = await service.call(

@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Awaitable, Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.rsa4096 import PrivateKey
+from strongroom.http.answers import Stream
+from strongroom.http.call import Call
 from strongroom.runtime import ids
 from strongroom.runtime.clock import MovableClock
 from strongroom.runtime.principals import Provider, Service, Subscription, VaultSession
@@ -76,20 +77,25 @@ class World:
         return public_pem(name)
 
     async def token(self, provider_id: bytes = PROVIDER) -> str:
-        answer = await self.api.issue_admission_token(Provider(provider_id, b"\x05" * 16), None)
+        answer = await self.api.issue_vault_admission_token(Call(Provider(provider_id, b"\x05" * 16)))
         return answer.admission_token.token_value
 
     async def external_token(self, keystore_user_id: bytes, name: str | None = None) -> str:
         fingerprint = None if name is None else PublicKey.parse(public_pem(name)).fingerprint
         request = IssueExternalAdmissionToken(ids.to_text(PROVIDER), ids.to_text(keystore_user_id), fingerprint)
-        return (await self.api.issue_external_admission_token(Service(), request)).token_value
+        return (await self.api.issue_external_admission_token(Call(Service(), body=request))).token_value
 
     async def create_user(self, name: str, token: str | None = None, pem: str | None = None) -> VaultUserResponse:
         body = NewVaultUser(pem or public_pem(name), await self.token() if token is None else token)
-        return await self.api.create_user(self.subscription, CreateVaultUser(body))
+        return await self.api.create_vault_user(Call(self.subscription, body=CreateVaultUser(body)))
+
+    async def octets(self, stream: Stream) -> bytes:
+        return b"".join([piece async for piece in stream.read(0, None)])
 
     async def log_in(self, name: str, who: Subscription | None = None) -> str:
-        answer = await self.api.create_session(who or self.subscription, CreateVaultSession(public_pem(name)))
+        answer = await self.api.create_vault_session(
+            Call(who or self.subscription, body=CreateVaultSession(public_pem(name)))
+        )
         return self.decrypt(name, answer.session.encrypted_session_authentication_string)
 
     def decrypt(self, name: str, encrypted: str) -> str:
@@ -101,11 +107,11 @@ class World:
         return await session.authenticate(self.vault, provider_id, text)
 
     async def list_nodes(self, query: ClassificationNodeQuery) -> ClassificationNodesResponse:
-        listing = await self.api.list_classification_nodes(SOMEBODY, query)
-        return cast("ClassificationNodesResponse", await listing.make())
+        listing = await self.api.list_classification_nodes(Call(SOMEBODY, query=query))
+        return await listing.make()
 
     async def version(self, query: ClassificationNodeQuery) -> str:
-        return (await self.api.list_classification_nodes(SOMEBODY, query)).etag
+        return (await self.api.list_classification_nodes(Call(SOMEBODY, query=query))).etag
 
     async def rows(self, sql: str, **values: Value) -> list[Row]:
         async def find(tx: Transaction) -> list[Row]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from strongroom.http.call import Call
 from strongroom.runtime import ids, tokens
 from strongroom.runtime.principals import Provider, Service
 from strongroom.runtime.secret import ServerSecret
@@ -23,7 +24,7 @@ OTHER_USER = b"\x08" * 16
 
 
 async def test_a_token_is_shown_once_and_stored_as_its_hash(world: "World") -> None:
-    answer = await world.api.issue_admission_token(Provider(world.provider_id, b"\x05" * 16), None)
+    answer = await world.api.issue_vault_admission_token(Call(Provider(world.provider_id, b"\x05" * 16)))
     token = answer.admission_token
     assert token.used is False
     assert tokens.well_formed(tokens.Prefix.admission_token, token.token_value)
@@ -71,7 +72,7 @@ async def test_another_providers_users_do_not_count(world: "World") -> None:
     token = await world.external_token(USER)
     await world.create_user("ada", token)
     request = IssueExternalAdmissionToken(ids.to_text(world.other_provider_id), ids.to_text(USER))
-    other = await world.api.issue_external_admission_token(Service(), request)
+    other = await world.api.issue_external_admission_token(Call(Service(), body=request))
     assert other.token_value != token
 
 
@@ -153,7 +154,7 @@ async def test_what_names_nobody_is_refused(
     world: "World", provider_id: str, keystore_user_id: str, fingerprint: str | None
 ) -> None:
     request = IssueExternalAdmissionToken(provider_id, keystore_user_id, fingerprint)
-    answer = world.api.issue_external_admission_token(Service(), request)
+    answer = world.api.issue_external_admission_token(Call(Service(), body=request))
     assert await world.refused(answer) is Refusal.validation_failed
 
 

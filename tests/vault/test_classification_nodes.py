@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from strongroom.http.call import Call
 from strongroom.runtime import ids
 from strongroom.runtime.principals import VaultSession
 from strongroom.storage import Transaction
@@ -21,7 +22,7 @@ from strongroom.vault import classification_nodes
 from strongroom.vault.api import VaultApi
 from strongroom.vault.importing import SHIPPED, ensure_shipped, import_classification
 from strongroom.wire.refusal import Refusal
-from strongroom.wire.vault import ClassificationNode, ClassificationNodeQuery
+from strongroom.wire.vault import ClassificationNode, ClassificationNodePath, ClassificationNodeQuery
 
 if TYPE_CHECKING:
     from tests.vault.conftest import World
@@ -111,7 +112,9 @@ async def test_one_node_shows_its_parent(world: "World") -> None:
     by_name = {node.name: node for node in await listed(world, scheme_name="esafe")}
     parents = {}
     for name in ("internet", "utilities", "home"):
-        placed = (await world.api.read_classification_node(SOMEBODY, by_name[name].id)).classification_node
+        placed = (
+            await world.api.read_classification_node(Call(SOMEBODY, path=ClassificationNodePath(by_name[name].id)))
+        ).classification_node
         fields = msgspec.to_builtins(placed)
         parents[name] = fields.pop("parent_id")
         assert fields == msgspec.to_builtins(by_name[name])
@@ -121,7 +124,12 @@ async def test_one_node_shows_its_parent(world: "World") -> None:
 async def test_an_id_that_names_nothing_is_not_found(world: "World") -> None:
     node = (await listed(world))[0]
     for unknown in ("", "x", node.id.upper() + "A", ids.to_text(b"\x00" * 16), node.id.replace("-", "")):
-        assert await world.refused(world.api.read_classification_node(SOMEBODY, unknown)) is Refusal.not_found
+        assert (
+            await world.refused(
+                world.api.read_classification_node(Call(SOMEBODY, path=ClassificationNodePath(unknown)))
+            )
+            is Refusal.not_found
+        )
 
 
 async def test_image_addresses_come_from_the_setting(world: "World") -> None:

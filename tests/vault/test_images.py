@@ -10,10 +10,12 @@ import pytest
 from PIL import Image as Pictures
 from PIL.PngImagePlugin import PngInfo
 
+from strongroom.http.call import Call
 from strongroom.runtime import ids
 from strongroom.vault import images
 from strongroom.vault.images import ImageRefused, take_in
 from strongroom.wire.refusal import Refusal
+from strongroom.wire.vault import ImagePath
 
 if TYPE_CHECKING:
     from tests.vault.conftest import World
@@ -155,18 +157,18 @@ async def store(world: "World", source: bytes) -> images.Image:
 @pytest.mark.anyio
 async def test_a_picture_is_served_so_that_it_can_only_be_shown(world: "World") -> None:
     image = await store(world, picture("JPEG"))
-    served = await world.api.read_image(None, ids.to_text(image.image_id))
-    assert (served.data, served.media_type) == (image.content, "image/jpeg")
+    served = await world.api.read_image(Call(None, path=ImagePath(ids.to_text(image.image_id))))
+    assert (await world.octets(served), served.media_type) == (image.content, "image/jpeg")
     assert served.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert served.headers["Cache-Control"].startswith("public")
-    assert served.headers["ETag"] == f'"{hashlib.sha256(image.content).hexdigest()}"'
+    assert served.etag == f'"{hashlib.sha256(image.content).hexdigest()}"'
 
 
 @pytest.mark.anyio
 async def test_a_picture_that_is_not_there_is_not_found(world: "World") -> None:
     image = await store(world, picture("PNG"))
     for unknown in ("", "x", ids.to_text(b"\x00" * 16), ids.to_text(image.image_id) + ".png", "../users"):
-        assert await world.refused(world.api.read_image(None, unknown)) is Refusal.not_found
+        assert await world.refused(world.api.read_image(Call(None, path=ImagePath(unknown)))) is Refusal.not_found
 
 
 @pytest.mark.anyio

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from strongroom.http.call import Call
 from strongroom.runtime.principals import VaultSession
 from strongroom.vault.importing import SHIPPED, ImportReport, ensure_shipped, import_classification
 from strongroom.vault.scheme_file import ImportRefused
-from strongroom.wire.vault import ClassificationNode, ClassificationNodeQuery
+from strongroom.wire.vault import ClassificationNode, ClassificationNodePath, ClassificationNodeQuery, ImagePath
 
 if TYPE_CHECKING:
     from tests.vault.conftest import World
@@ -59,7 +60,7 @@ async def test_what_is_imported_is_listed(world: "World", folder: Path) -> None:
         ("cats", 2, "Cats"),
     ]
     assert nodes["cats"].image == nodes["animals"].image
-    placed = await world.api.read_classification_node(SOMEBODY, nodes["cats"].id)
+    placed = await world.api.read_classification_node(Call(SOMEBODY, path=ClassificationNodePath(nodes["cats"].id)))
     assert placed.classification_node.parent_id == nodes["animals"].id
 
 
@@ -111,8 +112,8 @@ async def test_pictures_that_no_node_shows_are_forgotten(world: "World", folder:
     await import_classification(world.vault.store, write(folder, "a 1 - people A"), 2)
     nodes = await nodes_of(world)
     assert await world.rows("SELECT COUNT(*) FROM images") == [(1,)]
-    served = await world.api.read_image(None, nodes["a"].image.rsplit("/", 1)[1])
-    assert served.data.startswith(b"\x89PNG")
+    served = await world.api.read_image(Call(None, path=ImagePath(nodes["a"].image.rsplit("/", 1)[1])))
+    assert (await world.octets(served)).startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

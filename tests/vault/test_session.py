@@ -8,6 +8,7 @@ from strongroom.crypto import grammar
 from strongroom.crypto.names import realm_tag
 from strongroom.crypto.rsa4096 import PrivateKey
 from strongroom.crypto.vault_session import open_vault_session
+from strongroom.http.call import Call
 from strongroom.runtime import ids
 from strongroom.runtime.principals import VaultSession
 from strongroom.runtime.secret import ServerSecret
@@ -69,13 +70,16 @@ async def test_unknown_foreign_and_suspended_keys_get_one_answer(world: "World")
 
 async def test_a_key_that_cannot_be_read_is_refused(world: "World") -> None:
     body = CreateVaultSession(world.public_pem("ada").replace("PUBLIC", "PRIVATE"))
-    assert await world.refused(world.api.create_session(world.subscription, body)) is Refusal.malformed_public_key
+    assert (
+        await world.refused(world.api.create_vault_session(Call(world.subscription, body=body)))
+        is Refusal.malformed_public_key
+    )
 
 
 async def test_the_key_may_come_back_with_other_line_ends(world: "World") -> None:
     await world.create_user("ada")
     body = CreateVaultSession(world.public_pem("ada").replace("\n", "\r\n"))
-    answer = await world.api.create_session(world.subscription, body)
+    answer = await world.api.create_vault_session(Call(world.subscription, body=body))
     text = world.decrypt("ada", answer.session.encrypted_session_authentication_string)
     assert await world.authenticate(text) == await world.authenticate(text)
 
@@ -143,7 +147,7 @@ async def test_logout_ends_one_session_for_good(world: "World") -> None:
     left, stays = await world.log_in("ada"), await world.log_in("ada")
     principal = await world.authenticate(left)
     await world.authenticate(stays)
-    await world.api.delete_session(principal, None)
+    await world.api.delete_vault_session(Call(principal))
     for _ in range(2):
         assert await world.refused(world.authenticate(left)) is Refusal.session_invalid
     await world.authenticate(stays)
@@ -152,7 +156,7 @@ async def test_logout_ends_one_session_for_good(world: "World") -> None:
 async def test_a_string_never_used_can_be_logged_out(world: "World") -> None:
     await world.create_user("ada")
     text = await world.log_in("ada")
-    await world.api.delete_session(await world.authenticate(text), None)
+    await world.api.delete_vault_session(Call(await world.authenticate(text)))
     assert await world.refused(world.authenticate(text)) is Refusal.session_invalid
 
 
@@ -160,7 +164,9 @@ async def test_logout_and_first_use_at_once_leave_the_session_closed(world: "Wor
     await world.create_user("ada")
     text = await world.log_in("ada")
     principal = await world.authenticate(text)
-    await world.outcomes([world.api.delete_session(principal, None), *(world.authenticate(text) for _ in range(8))])
+    await world.outcomes(
+        [world.api.delete_vault_session(Call(principal)), *(world.authenticate(text) for _ in range(8))]
+    )
     assert await world.refused(world.authenticate(text)) is Refusal.session_invalid
 
 
@@ -174,7 +180,7 @@ async def test_nothing_is_written_for_a_user_after_logout(world: "World") -> Non
 
     await world.vault.store.write(work)
     await world.run("UPDATE users SET created_at = 1")
-    await world.api.delete_session(principal, None)
+    await world.api.delete_vault_session(Call(principal))
     assert await world.refused(world.vault.store.write(work)) is Refusal.session_invalid
     assert await world.rows("SELECT created_at FROM users") == [(1,)]
 
@@ -291,7 +297,9 @@ async def test_an_expired_string_costs_no_query(world: "World") -> None:
 async def test_only_the_holder_of_the_private_key_can_read_the_string(world: "World") -> None:
     await world.create_user("ada")
     await world.create_user("bob")
-    answer = await world.api.create_session(world.subscription, CreateVaultSession(world.public_pem("ada")))
+    answer = await world.api.create_vault_session(
+        Call(world.subscription, body=CreateVaultSession(world.public_pem("ada")))
+    )
     with pytest.raises(Exception, match="decryption failed"):
         world.decrypt("bob", answer.session.encrypted_session_authentication_string)
     assert isinstance(world.private_keys["bob"], PrivateKey)
@@ -299,7 +307,7 @@ async def test_only_the_holder_of_the_private_key_can_read_the_string(world: "Wo
 
 async def test_expired_rows_are_forgotten_a_day_later(world: "World") -> None:
     await world.create_user("ada")
-    await world.api.delete_session(await world.authenticate(await world.log_in("ada")), None)
+    await world.api.delete_vault_session(Call(await world.authenticate(await world.log_in("ada"))))
 
     async def work(tx: Transaction) -> int:
         return await session.prune(tx, world.clock.now())

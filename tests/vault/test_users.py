@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from strongroom.crypto.public_keys import PublicKey
+from strongroom.http.call import Call
 from strongroom.runtime import ids, tokens
 from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.vault import CreateVaultUser, NewVaultUser, VaultUserResponse
@@ -45,7 +46,7 @@ async def test_a_key_has_one_user_however_it_is_written(world: "World") -> None:
 async def test_the_same_key_may_have_a_user_at_each_provider(world: "World") -> None:
     first = await world.create_user("ada")
     body = NewVaultUser(world.public_pem("ada"), await world.token(world.other_provider_id))
-    second = await world.api.create_user(world.other_subscription, CreateVaultUser(body))
+    second = await world.api.create_vault_user(Call(world.other_subscription, body=CreateVaultUser(body)))
     assert first.id != second.id
 
 
@@ -74,13 +75,13 @@ async def test_another_providers_token_is_worthless(world: "World") -> None:
     token = await world.token(world.other_provider_id)
     assert await world.refused(world.create_user("ada", token)) is Refusal.admission_token_invalid
     body = CreateVaultUser(NewVaultUser(world.public_pem("ada"), token))
-    await world.api.create_user(world.other_subscription, body)
+    await world.api.create_vault_user(Call(world.other_subscription, body=body))
 
 
 async def test_a_used_token_of_another_provider_is_not_told_as_used(world: "World") -> None:
     token = await world.token(world.other_provider_id)
     body = CreateVaultUser(NewVaultUser(world.public_pem("ada"), token))
-    await world.api.create_user(world.other_subscription, body)
+    await world.api.create_vault_user(Call(world.other_subscription, body=body))
     assert await world.refused(world.create_user("ada", token)) is Refusal.admission_token_invalid
 
 
@@ -110,7 +111,7 @@ async def test_a_claimed_token_that_admitted_is_told_as_used(world: "World") -> 
     world.keystore.claims.clear()  # not even asked again
     assert await world.refused(world.create_user("ada", token)) is Refusal.admission_token_used
     body = CreateVaultUser(NewVaultUser(world.public_pem("ada"), token))
-    answer = world.api.create_user(world.other_subscription, body)
+    answer = world.api.create_vault_user(Call(world.other_subscription, body=body))
     assert await world.refused(answer) is Refusal.admission_token_invalid
 
 
@@ -163,7 +164,7 @@ async def test_a_key_of_another_shape_is_refused_and_the_token_stays_good(world:
     }[damage]
     token = await world.token()
     with pytest.raises(Refused) as caught:
-        await world.api.create_user(world.subscription, CreateVaultUser(NewVaultUser(damaged, token)))
+        await world.api.create_vault_user(Call(world.subscription, body=CreateVaultUser(NewVaultUser(damaged, token))))
     assert caught.value.refusal is Refusal.malformed_public_key
     assert caught.value.faults[0].pointer == "/user/public_key"
     await world.create_user("ada", token)

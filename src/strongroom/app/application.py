@@ -15,7 +15,8 @@ from strongroom.crypto.names import canonical_realm
 from strongroom.http.asgi import Application as Asgi
 from strongroom.http.asgi import Receive, Scope, Send
 from strongroom.http.cors import CrossOrigin
-from strongroom.http.door import Door, Route, routes
+from strongroom.http.door import Door
+from strongroom.http.routing import Route, routes
 from strongroom.http.system import SystemApi
 from strongroom.keystore import maintenance as keystore_maintenance
 from strongroom.keystore.api import KeystoreApi
@@ -44,7 +45,7 @@ from strongroom.version import __version__
 from strongroom.wire import keystore as keystore_wire
 from strongroom.wire import system as system_wire
 from strongroom.wire import vault as vault_wire
-from strongroom.wire.endpoint import Endpoint
+from strongroom.wire.endpoint import AnyEndpoint
 
 _logger = logging.getLogger(LOGGER)
 
@@ -213,7 +214,7 @@ class Application:
             )
 
     def _routes(self) -> Iterable[Route]:
-        tables: dict[str, Iterable[Endpoint]] = {}
+        tables: dict[str, Iterable[AnyEndpoint]] = {}
         if self.keystore is not None:
             tables["keystore"] = keystore_wire.ENDPOINTS
             yield from routes(keystore_wire.ENDPOINTS, KeystoreApi(self.keystore))

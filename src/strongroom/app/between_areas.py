@@ -10,7 +10,6 @@ from strongroom.vault import admission_tokens as vault_admission_tokens
 from strongroom.vault.area import Vault
 from strongroom.wire import keystore as keystore_wire
 from strongroom.wire import vault as vault_wire
-from strongroom.wire.endpoint import NoBody
 
 
 class BetweenAreas:
@@ -36,9 +35,7 @@ class BetweenAreas:
         if self.vault is not None:
             return await vault_admission_tokens.issue_external(self.vault, provider_id, user_id, fingerprint)
         body = vault_wire.IssueExternalAdmissionToken(to_text(provider_id), to_text(user_id), fingerprint)
-        answer = await self._other().call(
-            vault_wire.ISSUE_EXTERNAL_ADMISSION_TOKEN, body, vault_wire.ExternalAdmissionTokenValue
-        )
+        answer = await self._other().call(vault_wire.ISSUE_EXTERNAL_ADMISSION_TOKEN, body)
         return answer.token_value
 
     async def claim_admission_token(self, token_value: str, provider_id: bytes, claimant: str) -> None:
@@ -47,7 +44,7 @@ class BetweenAreas:
             await KeystoreApi(self.keystore).claim(token_value, provider_id, claimant)
         else:
             body = keystore_wire.ClaimAdmissionToken(token_value, to_text(provider_id), claimant)
-            await self._other().call(keystore_wire.CLAIM_ADMISSION_TOKEN, body, NoBody)
+            await self._other().call(keystore_wire.CLAIM_ADMISSION_TOKEN, body)
 
     async def close(self) -> None:
         if self._peer is not None:

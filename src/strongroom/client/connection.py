@@ -25,7 +25,7 @@ from strongroom.client.transfer import Body, Channel, Reply, Request, StreamedRe
 from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.names import canonical_realm
 from strongroom.crypto.secret import Secret
-from strongroom.wire.endpoint import Credential, Endpoint
+from strongroom.wire.endpoint import AnyEndpoint, Credential
 from strongroom.wire.refusal import Problem
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -87,7 +87,7 @@ class Connection:
 
     async def ask(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         response: type[R],
         *,
         body: msgspec.Struct | None = None,
@@ -101,7 +101,7 @@ class Connection:
 
     async def converse(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         *,
         body: msgspec.Struct | None = None,
         query: msgspec.Struct | None = None,
@@ -119,7 +119,7 @@ class Connection:
     @asynccontextmanager
     async def stream(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         *,
         body: Body | None = None,
         query: msgspec.Struct | None = None,
@@ -145,7 +145,7 @@ class Connection:
         """Close the connections."""
         await self._channel.close()
 
-    async def _observe(self, endpoint: Endpoint, request: Request, reply: Reply) -> None:
+    async def _observe(self, endpoint: AnyEndpoint, request: Request, reply: Reply) -> None:
         if self.observer is None:
             return
         parts = urlsplit(request.url)
@@ -157,7 +157,7 @@ class Connection:
 
     def _request(
         self,
-        endpoint: Endpoint,
+        endpoint: AnyEndpoint,
         body: msgspec.Struct | Body | None,
         query: msgspec.Struct | None,
         path: dict[str, str] | None,

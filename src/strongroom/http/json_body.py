@@ -6,8 +6,10 @@ from functools import cache
 from typing import Any, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
-from strongroom.wire.refusal import Fault, Refusal, Refused
+from strongroom.http.faults import faults
+from strongroom.wire.refusal import Refusal, Refused
 
 MAX_DEPTH = 16
 MAX_INTEGER_DIGITS = 19
@@ -15,8 +17,6 @@ MAX_INTEGER_DIGITS = 19
 _SPACE = " \t\n\r"
 # Matches at every quote, closed or not, and never gives back what it took: each byte is looked at once.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?"?', re.DOTALL)
-_POINTER = re.compile(r" - at `\$(.*)`\Z")
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
 
 class _Unacceptable(Exception):
@@ -37,12 +37,18 @@ def decode(body: bytes, record: type[msgspec.Struct], wrapper: str | None = None
 
 def _decode_anything(body: bytes, record: type[msgspec.Struct], wrapper: str | None) -> msgspec.Struct:
     value = _loads(body)
-    if wrapper is not None and wrapper not in value:
-        value = {wrapper: value}
+    outer = wrapper if wrapper is not None and wrapper not in value else None
+    if outer is not None:
+        value = {outer: value}
     try:
         return msgspec.convert(value, record)
-    except msgspec.ValidationError as error:
-        raise _refusal(error) from None
+    except msgspec.ValidationError:
+        found = faults(value, record)
+    if outer is not None:  # places are those in what was sent
+        found = tuple(
+            replace(fault, pointer=(fault.pointer or "").removeprefix(f"/{outer}") or None) for fault in found
+        )
+    raise Refused(Refusal.validation_failed, faults=found)
 
 
 class _Plain:
@@ -76,14 +82,6 @@ def _plain(record: type[msgspec.Struct]) -> _Plain | None:
 def _is_text(about: msgspec.inspect.Type) -> bool:
     # A description of the field stands around its type.
     return isinstance(about.type if isinstance(about, msgspec.inspect.Metadata) else about, msgspec.inspect.StrType)
-
-
-def decode_query(pairs: dict[str, str], record: type[msgspec.Struct]) -> msgspec.Struct:
-    """Query parameters into their record; `validation_failed` names the parameter."""
-    try:
-        return msgspec.convert(pairs, record, strict=False)
-    except msgspec.ValidationError as error:
-        raise _refusal(error) from None
 
 
 def _loads(body: bytes) -> dict[str, Any]:
@@ -156,19 +154,3 @@ def _check_text(value: Any) -> None:
     elif isinstance(value, list):
         for member in value:
             _check_text(member)
-
-
-def _refusal(error: msgspec.ValidationError) -> Refused:
-    """The decoder's words about types and limits, without the value; its path becomes a JSON pointer."""
-    text = str(error)
-    match = _POINTER.search(text)
-    path = match[1] if match else ""
-    pointer = "".join(f"/{name or index}" for name, index in _STEP.findall(path) if index != "...")
-    message = _POINTER.sub("", text)
-    missing = re.search(r"missing required field `(\w+)`", message)
-    if missing:
-        return Refused(
-            Refusal.validation_failed,
-            faults=(Fault("field_missing", "This field is required.", f"{pointer}/{missing[1]}"),),
-        )
-    return Refused(Refusal.validation_failed, faults=(Fault("field_refused", f"{message}.", pointer or None),))

@@ -2,41 +2,56 @@
 
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from strongroom.http.refusals import MEDIA_TYPE
-from strongroom.wire.endpoint import Credential, Endpoint, NoBody, Open
+from strongroom.http.refusals import MEDIA_TYPE, example
+from strongroom.wire import examples
+from strongroom.wire.endpoint import AnyEndpoint, Condition, Credential, NoBody, NoPath, NoQuery, Open
 from strongroom.wire.refusal import Problem, Refusal
 
-_REFERENCE = "#/components/schemas/{name}"
-_SECURITY = {
+_REFERENCE: Final = "#/components/schemas/{name}"
+_SECURITY: Final = {
     Credential.provider: "provider_api_key",
     Credential.keystore_session: "keystore_session",
     Credential.vault_session: "vault_session",
 }
+_CONDITIONS: Final = {
+    Condition.if_match: "The `ETag` of the state that is to be changed.",
+    Condition.if_none_match: "The `ETag` of the answer that is held.",
+    Condition.range: "One range of bytes, such as `bytes=0-1023`; `If-Range` may name the `ETag`.",
+    Condition.content_digest: "The SHA-256 of the body, `sha-256=:...:` (RFC 9530).",
+}
 
 
-def document(groups: dict[str, Iterable[Endpoint]], version: str, base_url: str) -> dict[str, Any]:
+def document(groups: dict[str, Iterable[AnyEndpoint]], version: str, base_url: str) -> dict[str, Any]:
     """The whole public API; `groups` maps a tag to its endpoints. Calls between the areas are left out."""
     public = {tag: [e for e in endpoints if not e.internal] for tag, endpoints in groups.items()}
     records: dict[type[msgspec.Struct], None] = {Problem: None}
     for endpoints in public.values():
         for endpoint in endpoints:
-            records |= {record: None for record in (endpoint.request, endpoint.response) if record is not NoBody}
+            records |= {endpoint.body: None} if endpoint.takes_record else {}
+            records |= {endpoint.answer: None} if endpoint.gives_record else {}
     _, schemas = msgspec.json.schema_components(records, ref_template=_REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
     for tag, endpoints in public.items():
         for endpoint in endpoints:
-            for path in endpoint.paths:
-                paths.setdefault(path, {})[endpoint.method.lower()] = _operation(tag, endpoint, path)
+            operation = _operation(tag, endpoint)
+            paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
+            for number, path in enumerate(endpoint.aliases, 1):
+                paths.setdefault(path, {})[endpoint.method.lower()] = operation | {
+                    "operationId": f"{operation['operationId']}_alias_{number}",
+                    "summary": f"Alias of {endpoint.method} {endpoint.path}.",
+                    "x-alias-of": operation["operationId"],
+                }
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Strongroom",
             "version": version,
-            "description": "A key store and data vault whose operator cannot read what it keeps.",
+            "description": "A key store and data vault whose operator cannot read what it keeps. "
+            "HEAD is answered wherever GET is.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": base_url}],
@@ -44,6 +59,7 @@ def document(groups: dict[str, Iterable[Endpoint]], version: str, base_url: str)
         "paths": paths,
         "components": {
             "schemas": schemas,
+            "examples": {refusal.code: {"value": example(refusal, base_url)} for refusal in Refusal},
             "securitySchemes": {
                 "subscription_key": {"type": "apiKey", "in": "header", "name": "Service-Subscription-Key"},
                 **{
@@ -60,93 +76,115 @@ def document(groups: dict[str, Iterable[Endpoint]], version: str, base_url: str)
     }
 
 
-def _operation(tag: str, endpoint: Endpoint, path: str) -> dict[str, Any]:
+def _operation(tag: str, endpoint: AnyEndpoint) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "operationId": _operation_id(tag, endpoint, path),
+        "operationId": endpoint.name,
         "summary": endpoint.summary,
         "tags": [tag],
         "security": [_security(endpoint)],
-        "parameters": [*_path_parameters(path), *_query_parameters(endpoint), *_header_parameters(endpoint)],
+        "parameters": [
+            *_parameters(endpoint.parameters, NoPath, "path"),
+            *_parameters(endpoint.query, NoQuery, "query"),
+            *_headers(endpoint),
+        ],
         "responses": _responses(endpoint),
     }
     if isinstance(endpoint.credential, Open):
         operation["description"] = f"No `Authorization`: {endpoint.credential.because}."
-    if endpoint.has_body:
-        operation["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": _schema(endpoint.request, endpoint.wrapper)}},
-        }
+    if endpoint.body is not NoBody:
+        operation["requestBody"] = {"required": True, "content": _body(endpoint)}
     return operation
 
 
-def _operation_id(tag: str, endpoint: Endpoint, path: str) -> str:
-    place = endpoint.paths.index(path)
-    return f"{tag}_{endpoint.name}" + (f"_alias_{place}" if place else "")
-
-
-def _security(endpoint: Endpoint) -> dict[str, list[str]]:
+def _security(endpoint: AnyEndpoint) -> dict[str, list[str]]:
     needed: dict[str, list[str]] = {"subscription_key": []} if endpoint.subscription_key else {}
     if isinstance(endpoint.credential, Credential):
         needed[_SECURITY[endpoint.credential]] = []
     return needed
 
 
-def _path_parameters(path: str) -> list[dict[str, Any]]:
-    _, brace, name = path.partition("{")
-    if not brace:
+def _parameters(record: type[msgspec.Struct], none: type[msgspec.Struct], place: str) -> list[dict[str, Any]]:
+    if record is none:
         return []
-    return [{"name": name.rstrip("}"), "in": "path", "required": True, "schema": {"type": "string"}}]
-
-
-def _query_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
-    (schema,), components = msgspec.json.schema_components([endpoint.query])
-    record = components.get(endpoint.query.__name__, schema)
+    schema = msgspec.json.schema_components([record])[1][record.__name__]
     return [
-        {"name": name, "in": "query", "required": False, "schema": _without_null(value)}
-        for name, value in record.get("properties", {}).items()
+        {
+            "name": name,
+            "in": place,
+            "required": place == "path",
+            "description": about["description"],
+            "schema": _without_null(about),
+            "example": examples.of_field(record, name),
+        }
+        for name, about in schema["properties"].items()
     ]
 
 
-def _header_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
-    if not endpoint.conditional:
-        return []
-    schema = {"type": "string", "description": "The `ETag` of the answer that is held."}
-    return [{"name": "If-None-Match", "in": "header", "required": False, "schema": schema}]
+def _headers(endpoint: AnyEndpoint) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": condition.value,
+            "in": "header",
+            "required": condition in endpoint.needed,
+            "description": _CONDITIONS[condition],
+            "schema": {"type": "string"},
+        }
+        for condition in endpoint.conditions
+    ]
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     # An absent parameter is simply not sent: null is a matter of our records, not of the query.
     variants = [variant for variant in schema.get("anyOf", [schema]) if variant.get("type") != "null"]
-    return {name: value for name, value in variants[0].items() if name != "default"}
+    return {name: value for name, value in variants[0].items() if name not in ("default", "description")}
 
 
-def _responses(endpoint: Endpoint) -> dict[str, Any]:
+def _body(endpoint: AnyEndpoint) -> dict[str, Any]:
+    if endpoint.takes_octets:
+        return {"application/octet-stream": {"schema": {"maxLength": endpoint.body_limit}}}
+    schema = _reference(endpoint.body)
+    if endpoint.wrapper is not None:
+        schema = {"anyOf": [schema, _reference(endpoint.inner)]}
+    return {"application/json": {"schema": schema, "example": examples.of_record(endpoint.body)}}
+
+
+def _responses(endpoint: AnyEndpoint) -> dict[str, Any]:
     responses: dict[str, Any] = {}
-    for status in sorted({endpoint.status, *endpoint.statuses}):
+    statuses = {endpoint.status, *endpoint.statuses}
+    if Condition.range in endpoint.conditions:
+        statuses.add(HTTPStatus.PARTIAL_CONTENT)
+    for status in sorted(statuses):
         response: dict[str, Any] = {"description": HTTPStatus(status).phrase}
-        if endpoint.response is not NoBody:
-            response["content"] = {"application/json": {"schema": _schema(endpoint.response)}}
-        elif endpoint.status != HTTPStatus.NO_CONTENT:
+        if endpoint.gives_record:
+            content = {"schema": _reference(endpoint.answer), "example": examples.of_record(endpoint.answer)}
+            response["content"] = {"application/json": content}
+        elif status != HTTPStatus.NO_CONTENT:
             response["content"] = {media_type: {} for media_type in endpoint.media_types}
-        if endpoint.conditional:
-            response["headers"] = {"ETag": {"schema": {"type": "string"}}}
-        responses[str(status)] = response
-    if endpoint.conditional:
-        responses[str(HTTPStatus.NOT_MODIFIED)] = {"description": "What the caller holds is still good: no body"}
+        if endpoint.is_conditional:
+            response["headers"] = {
+                "ETag": {"description": "Another one whenever the answer may be another.", "schema": {"type": "string"}}
+            }
+        responses[str(int(status))] = response
+    if endpoint.is_conditional:
+        responses[str(int(HTTPStatus.NOT_MODIFIED))] = {"description": "What the caller holds is still good: no body"}
     by_status: dict[int, list[Refusal]] = {}
     for refusal in endpoint.all_refusals:
         by_status.setdefault(refusal.status, []).append(refusal)
     for status, refusals in sorted(by_status.items()):
         responses[str(status)] = {
             "description": "; ".join(f"`{refusal.code}`: {refusal.title}" for refusal in refusals),
-            "content": {MEDIA_TYPE: {"schema": _schema(Problem)}},
+            "content": {MEDIA_TYPE: _problem(refusals)},
         }
     return responses
 
 
-def _schema(record: type[msgspec.Struct], wrapper: str | None = None) -> dict[str, Any]:
-    reference = {"$ref": _REFERENCE.format(name=record.__name__)}
-    if wrapper is None:
-        return reference
-    inner = next(f.type for f in msgspec.structs.fields(record) if f.name == wrapper)
-    return {"anyOf": [reference, {"$ref": _REFERENCE.format(name=inner.__name__)}]}
+def _problem(refusals: list[Refusal]) -> dict[str, Any]:
+    codes = {"type": "object", "properties": {"code": {"enum": [refusal.code for refusal in refusals]}}}
+    return {
+        "schema": {"allOf": [_reference(Problem), codes]},
+        "examples": {refusal.code: {"$ref": f"#/components/examples/{refusal.code}"} for refusal in refusals},
+    }
+
+
+def _reference(record: type[msgspec.Struct]) -> dict[str, Any]:
+    return {"$ref": _REFERENCE.format(name=record.__name__)}

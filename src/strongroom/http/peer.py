@@ -1,7 +1,6 @@
 """The other area over HTTP, where the areas run apart: the same endpoint records, a credential of the service's own."""
 
 import hmac
-from typing import TypeVar
 
 import httpx
 import msgspec
@@ -10,10 +9,8 @@ from strongroom.runtime import tokens
 from strongroom.runtime.principals import Service
 from strongroom.runtime.secret import ServerSecret
 from strongroom.storage import Unavailable
-from strongroom.wire.endpoint import Endpoint
+from strongroom.wire.endpoint import Answer, Body, Endpoint, NoPath, NoQuery
 from strongroom.wire.refusal import Problem, Refusal, Refused
-
-R = TypeVar("R", bound=msgspec.Struct)
 
 TIMEOUT_SECONDS = 5.0
 _LABEL = "service-credential"
@@ -44,7 +41,7 @@ class Peer:
             trust_env=False,
         )
 
-    async def call(self, endpoint: Endpoint, body: msgspec.Struct, response: type[R]) -> R:
+    async def call(self, endpoint: Endpoint[NoPath, NoQuery, Body, Answer], body: Body) -> Answer:
         """Its answer; its refusal as `Refused`; `Unavailable` where it does not answer as agreed."""
         try:
             reply = await self._client.request(
@@ -54,7 +51,7 @@ class Peer:
                 headers={"Content-Type": "application/json"},
             )
             if reply.is_success:
-                return msgspec.json.decode(reply.content or b"{}", type=response)
+                return msgspec.json.decode(reply.content or b"{}", type=endpoint.answer)
             problem = msgspec.json.decode(reply.content, type=Problem)
         except (httpx.HTTPError, msgspec.DecodeError) as error:
             raise Unavailable from error

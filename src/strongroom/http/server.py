@@ -7,9 +7,9 @@ from typing import Any
 
 import uvicorn
 
+from strongroom.http import refusals
 from strongroom.http.acceptor import ALONE, AMONG_NEIGHBOURS, Acceptor
 from strongroom.http.connection import Connection
-from strongroom.http.door import Door
 from strongroom.runtime.settings import Settings
 
 KEEP_ALIVE_SECONDS = 5
@@ -34,7 +34,7 @@ class Server(uvicorn.Server):
         class BoundConnection(Connection):
             header_timeout = float(settings.header_timeout)
             max_connections = settings.connections
-            type_prefix = f"{settings.base_url}{Door.REFUSALS}"
+            type_prefix = f"{settings.base_url}{refusals.PATH}"
 
         self._bound: type[Connection] = BoundConnection
         super().__init__(

@@ -1,6 +1,7 @@
 """The key store's endpoints in the order of the specification: each opens its transaction and calls the resource."""
 
 from strongroom.http.answers import Answer
+from strongroom.http.call import Bare, WithBody, WithPath, WithQuery
 from strongroom.keystore import (
     admission_tokens,
     data_encryption_keys,
@@ -20,11 +21,14 @@ from strongroom.wire.keystore import (
     ClaimAdmissionToken,
     CreateSession,
     CreateUser,
+    DataEncryptionKeyPath,
     DataEncryptionKeyResponse,
     DataEncryptionKeysResponse,
     ExternalAdmissionToken,
     ExternalAdmissionTokenResponse,
+    ExternalIdentifierPath,
     KeyEncryptionKeyResponse,
+    KeypairPath,
     KeypairResponse,
     KeypairsResponse,
     PassphraseDerivationArtefactResponse,
@@ -46,56 +50,56 @@ class KeystoreApi:
     def __init__(self, area: Keystore) -> None:
         self._area = area
 
-    async def issue_admission_token(self, who: Provider, what: None) -> AdmissionTokenResponse:
+    async def issue_admission_token(self, call: Bare[Provider]) -> AdmissionTokenResponse:
         now = self._area.clock.now()
         lifetime = self._area.admission_token_lifetime
-        token = await self._area.store.write(lambda tx: admission_tokens.issue(tx, who.provider_id, now, lifetime))
+        token = await self._area.store.write(lambda tx: admission_tokens.issue(tx, call.who.provider_id, now, lifetime))
         return AdmissionTokenResponse(token)
 
-    async def create_user(self, who: Subscription, what: CreateUser) -> UserResponse:
+    async def create_user(self, call: WithBody[Subscription, CreateUser]) -> UserResponse:
         store, now = self._area.store, self._area.clock.now()
-        users.check_passphrase(what.passphrase)
-        name = users.canonical(what.username)
-        if who.derived_only and passphrases.cost_class(what.passphrase) is not passphrases.CostClass.derived:
+        users.check_passphrase(call.body.passphrase)
+        name = users.canonical(call.body.username)
+        if call.who.derived_only and passphrases.cost_class(call.body.passphrase) is not passphrases.CostClass.derived:
             raise Refused(Refusal.derived_secret_required, pointer="/passphrase")
         # Slow hashing is for those who hold a token; the insert decides again.
-        await store.read(lambda tx: admission_tokens.check(tx, who.provider_id, what.admission_token, now))
-        passphrase_hash = await self._area.passphrases.hash(what.passphrase)
+        await store.read(lambda tx: admission_tokens.check(tx, call.who.provider_id, call.body.admission_token, now))
+        passphrase_hash = await self._area.passphrases.hash(call.body.passphrase)
         user_id = new_row_id(now)
         await store.write(
             lambda tx: users.create(
                 tx,
-                provider_id=who.provider_id,
+                provider_id=call.who.provider_id,
                 user_id=user_id,
-                username=what.username,
+                username=call.body.username,
                 canonical_name=name,
                 passphrase_hash=passphrase_hash,
-                token=what.admission_token,
+                token=call.body.admission_token,
                 now=now,
             )
         )
-        return UserResponse(User(id=to_text(user_id), username=what.username))
+        return UserResponse(User(id=to_text(user_id), username=call.body.username))
 
-    async def create_session(self, who: Subscription, what: CreateSession) -> SessionResponse:
+    async def create_session(self, call: WithBody[Subscription, CreateSession]) -> SessionResponse:
         store = self._area.store
         try:
-            users.check_passphrase(what.passphrase)
-            name = users.canonical(what.username)
+            users.check_passphrase(call.body.passphrase)
+            name = users.canonical(call.body.username)
         except Refused:
             # A name or passphrase that nobody can have is no different from one that nobody has.
             raise Refused(Refusal.invalid_credentials) from None
-        user = await store.read(lambda tx: users.find(tx, who.provider_id, name))
-        matches = await self._area.passphrases.verify(what.passphrase, user.passphrase_hash if user else None)
+        user = await store.read(lambda tx: users.find(tx, call.who.provider_id, name))
+        matches = await self._area.passphrases.verify(call.body.passphrase, user.passphrase_hash if user else None)
         if user is None or not matches or user.suspended_at is not None:
             raise Refused(Refusal.invalid_credentials)
         stale = self._area.passphrases.is_stale(user.passphrase_hash)
-        renewed = await self._area.passphrases.hash(what.passphrase) if stale else None
+        renewed = await self._area.passphrases.hash(call.body.passphrase) if stale else None
         now, lifetime = self._area.clock.now(), self._area.session_lifetime
         return SessionResponse(
             await store.write(
                 lambda tx: session.create(
                     tx,
-                    provider_id=who.provider_id,
+                    provider_id=call.who.provider_id,
                     user=user,
                     renewed_hash=renewed,
                     now=now,
@@ -104,82 +108,96 @@ class KeystoreApi:
             )
         )
 
-    async def delete_session(self, who: KeystoreSession, what: None) -> None:
+    async def delete_session(self, call: Bare[KeystoreSession]) -> None:
         now = self._area.clock.now()
-        await self._area.store.write(lambda tx: session.revoke(tx, who, now))
+        await self._area.store.write(lambda tx: session.revoke(tx, call.who, now))
 
     async def store_passphrase_derivation_artefact(
-        self, who: KeystoreSession, what: StorePassphraseDerivationArtefact
+        self, call: WithBody[KeystoreSession, StorePassphraseDerivationArtefact]
     ) -> PassphraseDerivationArtefactResponse:
-        passphrase_derivation_artefact.check(what)
+        passphrase_derivation_artefact.check(call.body)
         return PassphraseDerivationArtefactResponse(
             await self._area.write_for(
-                who, lambda tx, now: passphrase_derivation_artefact.store(tx, who.user_id, what, now)
+                call.who, lambda tx, now: passphrase_derivation_artefact.store(tx, call.who.user_id, call.body, now)
             )
         )
 
     async def read_passphrase_derivation_artefact(
-        self, who: KeystoreSession, what: None
+        self, call: Bare[KeystoreSession]
     ) -> PassphraseDerivationArtefactResponse:
         return PassphraseDerivationArtefactResponse(
-            await self._area.store.read(lambda tx: passphrase_derivation_artefact.read(tx, who.user_id))
+            await self._area.store.read(lambda tx: passphrase_derivation_artefact.read(tx, call.who.user_id))
         )
 
-    async def store_key_encryption_key(self, who: KeystoreSession, what: StoreKeyEncryptionKey) -> Answer:
-        serialized = what.serialized_key_encryption_key
+    async def store_key_encryption_key(
+        self, call: WithBody[KeystoreSession, StoreKeyEncryptionKey]
+    ) -> Answer[KeyEncryptionKeyResponse]:
+        serialized = call.body.serialized_key_encryption_key
         encrypted_fields.check(serialized, "/serialized_key_encryption_key")
         stored, created = await self._area.write_for(
-            who, lambda tx, now: key_encryption_key.store(tx, who.user_id, serialized, now)
+            call.who, lambda tx, now: key_encryption_key.store(tx, call.who.user_id, serialized, now)
         )
         return Answer(KeyEncryptionKeyResponse(stored), 201 if created else SAME)
 
-    async def read_key_encryption_key(self, who: KeystoreSession, what: None) -> KeyEncryptionKeyResponse:
+    async def read_key_encryption_key(self, call: Bare[KeystoreSession]) -> KeyEncryptionKeyResponse:
         return KeyEncryptionKeyResponse(
-            await self._area.store.read(lambda tx: key_encryption_key.read(tx, who.user_id))
+            await self._area.store.read(lambda tx: key_encryption_key.read(tx, call.who.user_id))
         )
 
-    async def store_data_encryption_key(self, who: KeystoreSession, what: StoreDataEncryptionKey) -> Answer:
-        serialized = what.serialized_data_encryption_key
+    async def store_data_encryption_key(
+        self, call: WithBody[KeystoreSession, StoreDataEncryptionKey]
+    ) -> Answer[DataEncryptionKeyResponse]:
+        serialized = call.body.serialized_data_encryption_key
         encrypted_fields.check(serialized, "/serialized_data_encryption_key")
         stored, created = await self._area.write_for(
-            who, lambda tx, now: data_encryption_keys.store(tx, who.user_id, serialized, now)
+            call.who, lambda tx, now: data_encryption_keys.store(tx, call.who.user_id, serialized, now)
         )
         return Answer(DataEncryptionKeyResponse(stored), 201 if created else SAME)
 
-    async def list_data_encryption_keys(self, who: KeystoreSession, what: Paging) -> DataEncryptionKeysResponse:
-        return await self._area.store.read_many(lambda tx: data_encryption_keys.list_all(tx, who.user_id, what))
-
-    async def read_data_encryption_key(self, who: KeystoreSession, what: str) -> DataEncryptionKeyResponse:
-        return DataEncryptionKeyResponse(
-            await self._area.store.read(lambda tx: data_encryption_keys.read(tx, who.user_id, what))
+    async def list_data_encryption_keys(self, call: WithQuery[KeystoreSession, Paging]) -> DataEncryptionKeysResponse:
+        return await self._area.store.read_many(
+            lambda tx: data_encryption_keys.list_all(tx, call.who.user_id, call.query)
         )
 
-    async def store_keypair(self, who: KeystoreSession, what: StoreKeypair) -> Answer:
-        key = keypairs.check(what)
+    async def read_data_encryption_key(
+        self, call: WithPath[KeystoreSession, DataEncryptionKeyPath]
+    ) -> DataEncryptionKeyResponse:
+        return DataEncryptionKeyResponse(
+            await self._area.store.read(lambda tx: data_encryption_keys.read(tx, call.who.user_id, call.path.id))
+        )
+
+    async def store_keypair(self, call: WithBody[KeystoreSession, StoreKeypair]) -> Answer[KeypairResponse]:
+        key = keypairs.check(call.body)
         stored, created = await self._area.write_for(
-            who, lambda tx, now: keypairs.store(tx, who.user_id, what, key.fingerprint, now)
+            call.who, lambda tx, now: keypairs.store(tx, call.who.user_id, call.body, key.fingerprint, now)
         )
         return Answer(KeypairResponse(stored), 201 if created else SAME)
 
-    async def list_keypairs(self, who: KeystoreSession, what: Paging) -> KeypairsResponse:
-        return await self._area.store.read_many(lambda tx: keypairs.list_all(tx, who.user_id, what))
+    async def list_keypairs(self, call: WithQuery[KeystoreSession, Paging]) -> KeypairsResponse:
+        return await self._area.store.read_many(lambda tx: keypairs.list_all(tx, call.who.user_id, call.query))
 
-    async def read_keypair(self, who: KeystoreSession, what: str) -> KeypairResponse:
-        return KeypairResponse(await self._area.store.read(lambda tx: keypairs.read(tx, who.user_id, what)))
+    async def read_keypair(self, call: WithPath[KeystoreSession, KeypairPath]) -> KeypairResponse:
+        return KeypairResponse(
+            await self._area.store.read(lambda tx: keypairs.read(tx, call.who.user_id, call.path.id))
+        )
 
-    async def read_keypair_by_external_identifier(self, who: KeystoreSession, what: str) -> KeypairResponse:
-        return KeypairResponse(await self._area.store.read(lambda tx: keypairs.read_tagged(tx, who.user_id, what)))
+    async def read_keypair_by_external_identifier(
+        self, call: WithPath[KeystoreSession, ExternalIdentifierPath]
+    ) -> KeypairResponse:
+        return KeypairResponse(
+            await self._area.store.read(lambda tx: keypairs.read_tagged(tx, call.who.user_id, call.path.identifier))
+        )
 
-    async def read_external_admission_token(self, who: KeystoreSession, what: None) -> ExternalAdmissionTokenResponse:
-        fingerprint = await self._area.store.read(lambda tx: keypairs.vault_fingerprint(tx, who.user_id))
-        value = await self._area.issue_vault_admission_token(who.provider_id, who.user_id, fingerprint)
+    async def read_external_admission_token(self, call: Bare[KeystoreSession]) -> ExternalAdmissionTokenResponse:
+        fingerprint = await self._area.store.read(lambda tx: keypairs.vault_fingerprint(tx, call.who.user_id))
+        value = await self._area.issue_vault_admission_token(call.who.provider_id, call.who.user_id, fingerprint)
         return ExternalAdmissionTokenResponse(ExternalAdmissionToken(value))
 
-    async def claim_admission_token(self, who: Service, what: ClaimAdmissionToken) -> None:
-        provider_id = from_text(what.provider_id)
+    async def claim_admission_token(self, call: WithBody[Service, ClaimAdmissionToken]) -> None:
+        provider_id = from_text(call.body.provider_id)
         if provider_id is None:
             raise Refused(Refusal.admission_token_invalid)
-        await self.claim(what.token_value, provider_id, what.claimant)
+        await self.claim(call.body.token_value, provider_id, call.body.claimant)
 
     async def claim(self, token_value: str, provider_id: bytes, claimant: str) -> None:
         """For the vault, in process or over HTTP: use the token up for the holder of a public key."""

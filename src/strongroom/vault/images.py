@@ -6,7 +6,7 @@ import struct
 import warnings
 from dataclasses import dataclass
 
-from strongroom.http.answers import Content
+from strongroom.http.answers import Stream, stream_of
 from strongroom.runtime import ids
 from strongroom.storage import Transaction
 from strongroom.wire.refusal import Refusal, Refused
@@ -66,14 +66,14 @@ def url(public_url: str, image_id: bytes) -> str:
     return f"{public_url}/vault/global/images/{ids.to_text(image_id)}"
 
 
-async def read(tx: Transaction, image_id: str) -> Content:
+async def read(tx: Transaction, image_id: str) -> Stream:
     """The picture with the headers it is always served with; `not_found`."""
     key = ids.from_text(image_id)
     row = None if key is None else await tx.one(FIND, image_id=key)
     if row is None:
         raise Refused(Refusal.not_found)
     media_type, content_hash, content = row
-    return Content(content, media_type, {**_HEADERS, "ETag": f'"{content_hash.hex()}"'})
+    return stream_of(content, media_type, f'"{content_hash.hex()}"', _HEADERS)
 
 
 def image_id_of(source: bytes) -> bytes:

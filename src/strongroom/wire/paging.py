@@ -1,6 +1,6 @@
 """Pagination as the specification has it: `page`, `per`, and a `meta` that is null unless a page was asked for."""
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -11,8 +11,13 @@ MAX_PER = 200
 class Paging(Struct, frozen=True):
     """Without `page` and `per` a listing is whole; either one asks for pages."""
 
-    page: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
-    per: Annotated[int, Meta(ge=1, le=MAX_PER, description=f"Default {DEFAULT_PER}.")] | None = None
+    page: Annotated[
+        Annotated[int, Meta(ge=1, le=1_000_000)] | None, Meta(description="Which page, from 1; without it the first.")
+    ] = None
+    per: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_PER)] | None,
+        Meta(description=f"How many on a page; {DEFAULT_PER} without it."),
+    ] = None
 
     @property
     def wanted(self) -> bool:
@@ -28,8 +33,8 @@ class Paging(Struct, frozen=True):
 
 
 class PagingMeta(Struct, frozen=True):
-    pages: int | None = None
-    total_count: int | None = None
+    pages: Annotated[int | None, Meta(description="How many pages there are; null unless a page was asked for.")] = None
+    total_count: Annotated[int | None, Meta(description="How many there are in all; null likewise.")] = None
 
     @classmethod
     def of(cls, paging: Paging, total_count: int) -> "PagingMeta":
@@ -37,3 +42,6 @@ class PagingMeta(Struct, frozen=True):
         if not paging.wanted:
             return cls()
         return cls(pages=-(-total_count // paging.limit), total_count=total_count)
+
+
+ListingMeta: TypeAlias = Annotated[PagingMeta, Meta(description="What a page needs to know of the whole listing.")]

@@ -1,9 +1,10 @@
 """Refusals: every way the service says no, as words with a stable code and one problem document (RFC 9457)."""
 
 from enum import Enum, unique
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 
 class Kind(NamedTuple):
@@ -125,6 +126,14 @@ class Refusal(Enum):
         "A private key in clear was refused",
         "Encrypt the private key on the client. The value was neither stored nor logged; treat that key as exposed.",
     )
+    digest_mismatch = Kind(
+        422, "The body is not what Content-Digest says", "Send the same bytes again, with their own sha-256."
+    )
+    # 428, 416: what a header asks for, or does not say
+    precondition_required = Kind(428, "A precondition is missing", "Send the header that detail names.")
+    range_not_satisfiable = Kind(
+        416, "The range lies outside of what is there", "Ask for bytes before the length that Content-Range tells."
+    )
     # 429, 5xx: not now
     rate_limited = Kind(429, "Too many requests", "Wait as long as Retry-After says.")
     internal_error = Kind(500, "Something went wrong here", "Report the request id in instance.")
@@ -154,21 +163,21 @@ class Refusal(Enum):
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that is wrong: a code, what to do about it, and where it stands in the body (RFC 6901)."""
 
-    error: str
-    message: str
-    pointer: str | None = None
+    error: Annotated[str, Meta(description="A code.")]
+    message: Annotated[str, Meta(description="What to do about it.")]
+    pointer: Annotated[str | None, Meta(description="Where it stands in the body, a JSON pointer.")] = None
 
 
 class Problem(msgspec.Struct, frozen=True):
     """The body of every refusal (RFC 9457, `application/problem+json`)."""
 
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: str
-    errors: tuple[Fault, ...]
+    type: Annotated[str, Meta(description="URL of the page that explains the refusal.")]
+    title: Annotated[str, Meta(description="What it means, the same for every refusal of this code.")]
+    status: Annotated[int, Meta(description="The HTTP status.")]
+    detail: Annotated[str, Meta(description="How to mend it, here.")]
+    instance: Annotated[str, Meta(description="The request id, which stands in the service's log.")]
+    code: Annotated[str, Meta(description="The refusal's code; it never changes its meaning.")]
+    errors: Annotated[tuple[Fault, ...], Meta(description="Everything that is wrong, at least one.")]
 
 
 RESERVED = frozenset((Refusal.suspended, Refusal.rate_limited))

@@ -5,7 +5,6 @@ from typing import Final
 from strongroom.client.calls.base import CallsBase, SessionString, secret
 from strongroom.client.errors import ProtocolViolation
 from strongroom.wire import keystore, vault
-from strongroom.wire.endpoint import Endpoint
 
 VAULT: Final = {endpoint.name: endpoint for endpoint in vault.ENDPOINTS}
 
@@ -16,7 +15,7 @@ class VaultCalls(CallsBase):
     async def issue_vault_admission_token(self) -> keystore.AdmissionToken:
         """Issue an admission token that opens the vault only, with the provider API key (spec: key store rule 1)."""
         response = await self._connection.ask(
-            VAULT["issue_admission_token"],
+            VAULT["issue_vault_admission_token"],
             keystore.AdmissionTokenResponse,
             credential=self._connection.provider_api_key,
         )
@@ -25,17 +24,17 @@ class VaultCalls(CallsBase):
     async def create_vault_user(self, public_key: str, admission_token: str) -> vault.VaultUserResponse:
         """Create the vault user of a public key (spec: vault 10)."""
         body = vault.CreateVaultUser(user=vault.NewVaultUser(public_key=public_key, admission_token=admission_token))
-        return await self._connection.ask(VAULT["create_user"], vault.VaultUserResponse, body=body)
+        return await self._connection.ask(VAULT["create_vault_user"], vault.VaultUserResponse, body=body)
 
     async def create_vault_session(self, public_key: str) -> vault.VaultSession:
         """Log in to the vault: the answer is for the holder of the private key (spec: vault 11)."""
         body = vault.CreateVaultSession(public_key=public_key)
-        response = await self._connection.ask(VAULT["create_session"], vault.VaultSessionResponse, body=body)
+        response = await self._connection.ask(VAULT["create_vault_session"], vault.VaultSessionResponse, body=body)
         return response.session
 
     async def delete_vault_session(self, vault_session: SessionString) -> None:
         """Log out of the vault."""
-        await self._connection.converse(VAULT["delete_session"], credential=secret(vault_session))
+        await self._connection.converse(VAULT["delete_vault_session"], credential=secret(vault_session))
 
     async def list_classification_nodes(
         self,
@@ -67,7 +66,7 @@ class VaultCalls(CallsBase):
 
     async def read_image(self, image_id: str) -> bytes:
         """The picture of a node, from this service's own address and without any credential, whatever its URL says."""
-        endpoint: Endpoint = VAULT["read_image"]
+        endpoint = VAULT["read_image"]
         async with self._connection.stream(endpoint, path={"id": image_id}) as streamed:
             if streamed.header("content-type").partition(";")[0].strip().lower() not in endpoint.media_types:
                 raise ProtocolViolation("the image is not of a documented media type")

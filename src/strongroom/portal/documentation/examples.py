@@ -4,126 +4,38 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from strongroom.portal.documentation.reference import Operation, Reference, Schema
-from strongroom.version import __version__
+import msgspec
+
+from strongroom.http import refusals
+from strongroom.portal.documentation.reference import Operation, Reference
 from strongroom.wire.refusal import Refusal
 
-_ID: Final = "0190a5c2-5f6e-4cc3-98c4-dc0c0c07398f"
-_VALUES: Final[dict[str, Any]] = {
-    "id": _ID,
-    "keypair_id": _ID,
-    "admission_token": "sra_...",
-    "token_value": "sra_...",
-    "vault_api_admission_token": "sra_...",
-    "passphrase_store_admission_token": None,
-    "used": False,
-    "username": "ada",
-    "passphrase": "srl1_...",
-    "session_authentication_string": "srs_...",
-    "valid_from": "2026-01-31T12:00:00.000Z",
-    "valid_till": "2026-02-01T00:00:00.000Z",
-    "derivation_artefacts": "LS0tCnNhbHQ6...",
-    "verification_artefacts": "srva1....",
-    "serialized_key_encryption_key": "Aes256Gcm....",
-    "serialized_data_encryption_key": "Aes256Gcm....",
-    "encrypted_serialized_key": "Aes256Gcm....",
-    "public_key": "-----BEGIN PUBLIC KEY-----\n...\n-----END PUBLIC KEY-----\n",
-    "metadata": {},
-    "identifier": "vault",
-    "encrypted_session_authentication_string": "Rsa4096....",
-    "background_color": "#0B6E63",
-    "description": None,
-    "image": "{base_url}/vault/global/images/" + _ID,
-    "label": "Family",
-    "name": "family",
-    "ordinal": 1,
-    "scheme": "esafe_tags",
-    "parent_id": None,
-    "pages": None,
-    "total_count": None,
-    "status": "ok",
-    "version": __version__,
-    "areas": ["keystore", "vault"],
-    "code": "admission_token_used",
-}
-_IN: Final[dict[tuple[str, str], Any]] = {
-    ("StoreKeypair", "external_identifiers"): ["vault"],
-    ("Version", "name"): "strongroom",
-}
 _CREDENTIAL_VARIABLES: Final = {
     "provider API key": "STRONGROOM_PROVIDER_API_KEY",
     "key store session string": "KEYSTORE_SESSION",
     "vault session string": "VAULT_SESSION",
 }
-# What the single calls of the Python client are named and given; a test holds them to the client.
-PYTHON_CALLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    "keystore_issue_admission_token": ("issue_admission_token", ()),
-    "keystore_create_user": ("create_user", ("admission_token", "username", "login_secret")),
-    "keystore_create_session": ("create_session", ("username", "login_secret")),
-    "keystore_delete_session": ("delete_session", ("session",)),
-    "keystore_store_passphrase_derivation_artefact": (
-        "store_passphrase_derivation_artefact",
-        ("session", "derivation_artefacts", "verification_artefacts"),
-    ),
-    "keystore_read_passphrase_derivation_artefact": ("read_passphrase_derivation_artefact", ("session",)),
-    "keystore_store_key_encryption_key": ("store_key_encryption_key", ("session", "serialized_key")),
-    "keystore_read_key_encryption_key": ("read_key_encryption_key", ("session",)),
-    "keystore_store_data_encryption_key": ("store_data_encryption_key", ("session", "serialized_key")),
-    "keystore_list_data_encryption_keys": ("list_data_encryption_keys", ("session",)),
-    "keystore_read_data_encryption_key": ("read_data_encryption_key", ("session", "data_encryption_key_id")),
-    "keystore_store_keypair": ("store_keypair", ("session", "public_key", "encrypted_key", '["vault"]')),
-    "keystore_list_keypairs": ("list_keypairs", ("session",)),
-    "keystore_read_keypair": ("read_keypair", ("session", "keypair_id")),
-    "keystore_read_keypair_by_external_identifier": ("read_keypair_by_external_identifier", ("session", '"vault"')),
-    "keystore_read_external_admission_token": ("read_external_admission_token", ("session",)),
-    "vault_create_user": ("create_vault_user", ("public_key", "admission_token")),
-    "vault_create_session": ("create_vault_session", ("public_key",)),
-    "vault_delete_session": ("delete_vault_session", ("vault_session",)),
-    "vault_list_classification_nodes": ("list_classification_nodes", ("vault_session", '"esafe_tags"')),
-    "vault_read_classification_node": ("read_classification_node", ("vault_session", "node_id")),
-    "vault_read_image": ("read_image", ("image_id",)),
-    "vault_issue_admission_token": ("issue_vault_admission_token", ()),
-    "system_healthz": ("healthz", ()),
-    "system_readyz": ("readyz", ()),
-    "system_version": ("version", ()),
-}
+_SESSIONS: Final = {"key store session string": "session", "vault session string": "vault_session"}
+_WITHOUT_CALL: Final = frozenset(("refusal", "openapi"))
+"""Pages and documents, which the Python client does not ask for."""
 
 
-def body(reference: Reference, schema: Schema | None) -> str:
-    """An example of this schema as indented JSON; empty for none."""
-    if schema is None:
-        return ""
-    # Where a body may have one of several forms, the specification's stands first.
-    first = schema["anyOf"][0] if "anyOf" in schema else schema
-    return json.dumps(_example(reference, first, ""), indent=2, ensure_ascii=False)
-
-
-def _example(reference: Reference, schema: Schema, name: str) -> Any:
-    resolved = reference.resolve(schema)
-    if resolved.get("type") == "object" and resolved.get("properties"):
-        record = str(schema.get("$ref", "")).rpartition("/")[2]
-        return {
-            key: _IN[record, key] if (record, key) in _IN else _example(reference, value, key)
-            for key, value in resolved["properties"].items()
-        }
-    if resolved.get("type") == "array" and name not in _VALUES:
-        return [_example(reference, resolved["items"], name)]
-    value = _VALUES[name]
-    return value.replace("{base_url}", reference.base_url) if isinstance(value, str) else value
+def body(example: Any) -> str:
+    """An example as indented JSON; empty for none."""
+    return "" if example is None else json.dumps(example, indent=2, ensure_ascii=False)
 
 
 def curl(reference: Reference, operation: Operation) -> str:
     """A line for the shell. Credentials come from variables, so that they stay out of its history."""
     path = operation.path
     for field in operation.parameters:
-        path = path.replace(f"{{{field.name}}}", str(_VALUES[field.name]) if f"{{{field.name}}}" in path else "")
+        path = path.replace(f"{{{field.name}}}", str(field.example))
     headers = []
     if operation.subscription_key:
         headers.append("Service-Subscription-Key: $STRONGROOM_SUBSCRIPTION_KEY")
     if operation.credential is not None:
         headers.append(f"Authorization: ${_CREDENTIAL_VARIABLES[operation.credential]}")
-    compact = body(reference, operation.request_schema)
-    return curl_line(operation.method, reference.base_url + path, headers, compact)
+    return curl_line(operation.method, reference.base_url + path, headers, body(operation.request_example))
 
 
 def curl_line(method: str, url: str, headers: Iterable[str], content: str = "") -> str:
@@ -137,14 +49,21 @@ def curl_line(method: str, url: str, headers: Iterable[str], content: str = "") 
 
 def python(reference: Reference, operation: Operation) -> str:
     """The same call with the Python client; empty where it has none."""
-    if operation.id not in PYTHON_CALLS:
+    if operation.id in _WITHOUT_CALL:
         return ""
-    name, arguments = PYTHON_CALLS[operation.id]
     return (
         "from strongroom import Strongroom\n\n"
         f'with Strongroom("{reference.base_url}") as service:\n'
-        f"    answer = service.calls.{name}({', '.join(arguments)})\n"
+        f"    answer = service.calls.{operation.id}({', '.join(_arguments(operation))})\n"
     )
+
+
+def _arguments(operation: Operation) -> Iterable[str]:
+    """The session, the path parameters, then by name what the body must have."""
+    if operation.credential in _SESSIONS:
+        yield _SESSIONS[operation.credential]
+    yield from (f'"{p.example}"' for p in operation.parameters if f"{{{p.name}}}" in operation.path)
+    yield from (f"{name}={name}" for name in operation.needed)
 
 
 def first_call_curl(base_url: str, *, subscription_key: str = "", provider_api_key: str = "") -> str:
@@ -187,13 +106,4 @@ def first_user_python(base_url: str) -> str:
 
 def problem(reference: Reference, refusal: Refusal) -> str:
     """The problem document of a refusal, as the service would send it."""
-    document = {
-        "type": f"{reference.base_url}/refusals/{refusal.code}",
-        "title": refusal.title,
-        "status": refusal.status,
-        "detail": refusal.mend,
-        "instance": "5f2c8d1e9b3a4706",
-        "code": refusal.code,
-        "errors": [{"error": refusal.code, "message": refusal.mend}],
-    }
-    return json.dumps(document, indent=2)
+    return body(msgspec.to_builtins(refusals.example(refusal, reference.base_url)))

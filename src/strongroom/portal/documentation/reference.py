@@ -1,20 +1,20 @@
 """The API reference, read from our own OpenAPI document: the pages cannot say anything the document does not."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from strongroom.http import openapi
+from strongroom.http.refusals import MEDIA_TYPE
 from strongroom.version import __version__
 from strongroom.wire import keystore, system, vault
-from strongroom.wire.endpoint import Endpoint
+from strongroom.wire.endpoint import AnyEndpoint
 
 Schema: TypeAlias = Mapping[str, Any]
 
-TABLES: dict[str, Iterable[Endpoint]] = {
+TABLES: dict[str, Iterable[AnyEndpoint]] = {
     "keystore": keystore.ENDPOINTS,
     "vault": vault.ENDPOINTS,
     "system": system.ENDPOINTS,
@@ -25,8 +25,6 @@ _CREDENTIALS = {
     "keystore_session": "key store session string",
     "vault_session": "vault session string",
 }
-_ALIAS = re.compile(r"_alias_\d+\Z")
-_CODE = re.compile(r"`([a-z_]+)`: ")
 _REFERENCE = "#/components/schemas/"
 
 
@@ -41,6 +39,8 @@ class Field:
     default: str
     record: str | None = None
     """The record it holds, where it holds one."""
+    example: Any = None
+    """Of a parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,12 @@ class Operation:
     parameters: tuple[Field, ...]
     requests: tuple[Record, ...]
     """The forms the body may have, the first one first; then the records inside."""
-    request_schema: Schema | None
+    needed: tuple[str, ...]
+    """The fields that a body must have, in its flat form where it has one."""
+    request_example: Any
+    """None where there is no body, or none of JSON."""
     responses: tuple[Record, ...]
-    response_schema: Schema | None
+    response_example: Any
     statuses: tuple[int, ...]
     refusals: tuple[tuple[int, tuple[str, ...]], ...]
     """Refusal codes by HTTP status."""
@@ -88,11 +91,10 @@ class Reference:
         found: dict[str, Operation] = {}
         for path, methods in document["paths"].items():
             for method, given in methods.items():
-                identifier = given["operationId"]
-                if _ALIAS.search(identifier):
-                    aliases.setdefault(_ALIAS.sub("", identifier), []).append(path)
+                if "x-alias-of" in given:
+                    aliases.setdefault(given["x-alias-of"], []).append(path)
                 else:
-                    found[identifier] = self._operation(method.upper(), path, given)
+                    found[given["operationId"]] = self._operation(method.upper(), path, given)
         self.operations = tuple(
             replace(operation, aliases=tuple(aliases.get(name, ()))) for name, operation in found.items()
         )
@@ -121,11 +123,11 @@ class Reference:
 
     def _operation(self, method: str, path: str, given: Mapping[str, Any]) -> Operation:
         security = given["security"][0]
-        request = given.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+        request = given.get("requestBody", {}).get("content", {}).get("application/json", {})
         statuses = tuple(int(status) for status in given["responses"] if int(status) < 400)
         # 304 comes without a body: what the answer looks like stands at a success.
         answer = given["responses"][str(max(s for s in statuses if s < 300))].get("content", {})
-        response = answer.get("application/json", {}).get("schema")
+        response = answer.get("application/json", {})
         return Operation(
             id=given["operationId"],
             group=given["tags"][0],
@@ -135,19 +137,27 @@ class Reference:
             description=given.get("description", ""),
             credential=next((words for name, words in _CREDENTIALS.items() if name in security), None),
             subscription_key="subscription_key" in security,
-            parameters=tuple(_field(p["name"], p["schema"], p["required"]) for p in given["parameters"]),
-            requests=tuple(self._records(request)),
-            request_schema=request,
-            responses=tuple(self._records(response)),
-            response_schema=response,
+            parameters=tuple(
+                _field(p["name"], p["schema"] | {"description": p["description"]}, p["required"], p.get("example"))
+                for p in given["parameters"]
+            ),
+            requests=tuple(self._records(request.get("schema"))),
+            needed=tuple(self._needed(request.get("schema"))),
+            request_example=request.get("example"),
+            responses=tuple(self._records(response.get("schema"))),
+            response_example=response.get("example"),
             statuses=tuple(sorted(statuses, reverse=True)),
             refusals=tuple(
-                (int(status), tuple(_CODE.findall(answer["description"])))
+                (int(status), tuple(answer["content"][MEDIA_TYPE]["examples"]))
                 for status, answer in given["responses"].items()
                 if int(status) >= 400
             ),
             aliases=(),
         )
+
+    def _needed(self, schema: Schema | None) -> Iterable[str]:
+        if schema is not None:
+            yield from self.resolve(schema.get("anyOf", [schema])[-1]).get("required", ())
 
     def _records(self, schema: Schema | None) -> Iterable[Record]:
         """The records a body may be, and those inside, each once and outer ones first."""
@@ -168,10 +178,10 @@ def reference(base_url: str) -> Reference:
     return Reference(openapi.document(TABLES, __version__, base_url))
 
 
-def _field(name: str, schema: Schema, required: bool) -> Field:
+def _field(name: str, schema: Schema, required: bool, example: Any = None) -> Field:
     kind, limits = _words(schema)
     default = json.dumps(schema["default"]) if "default" in schema else ""
-    return Field(name, kind, limits, required, default, next(iter(_references(schema)), None))
+    return Field(name, kind, limits, required, default, next(iter(_references(schema)), None), example)
 
 
 def _referred(schema: Schema) -> str:
@@ -187,13 +197,14 @@ def _references(schema: Schema) -> Iterable[str]:
 
 def _words(schema: Schema) -> tuple[str, str]:
     """What a value is, and what it may hold."""
+    limits = [str(schema["description"]).rstrip(".")] if "description" in schema else []
     if name := _referred(schema):
-        return name, ""
+        return name, "; ".join(limits)
     if "anyOf" in schema:
         named = [_words(variant) for variant in schema["anyOf"]]
-        return " or ".join(kind for kind, _ in named), "; ".join(limits for _, limits in named if limits)
+        limits += [words for _, words in named if words]
+        return " or ".join(kind for kind, _ in named), "; ".join(limits)
     kind = str(schema.get("type", "any"))
-    limits = [str(schema["description"]).rstrip(".")] if "description" in schema else []
     if kind == "array":
         inner, each = _words(schema["items"])
         limits += [f"at most {schema['maxItems']} members"] if "maxItems" in schema else []

@@ -22,6 +22,8 @@ _STATUS_TITLES: Final = {
     415: "Not JSON",
     422: "Readable, but refused",
     429: "Too many requests",
+    416: "No such range",
+    428: "A header is missing",
     431: "Too large",
     500: "Our fault",
     503: "Not now",
@@ -61,8 +63,8 @@ async def endpoint(visit: Visit) -> Response:
         after=in_order[place + 1] if place + 1 < len(in_order) else None,
         curl=examples.curl(known, operation),
         python=examples.python(known, operation),
-        request_example=examples.body(known, operation.request_schema),
-        response_example=examples.body(known, operation.response_schema),
+        request_example=examples.body(operation.request_example),
+        response_example=examples.body(operation.response_example),
         titles={refusal.code: refusal.title for refusal in Refusal},
     )
 

@@ -11,10 +11,8 @@ import pytest
 
 from strongroom import AsyncStrongroom, Strongroom, StrongroomError
 from strongroom.client.blocking.calls import Calls
-from strongroom.client.calls.keystore import KEYSTORE
-from strongroom.client.calls.system import SYSTEM
-from strongroom.client.calls.vault import VAULT
 from strongroom.crypto.secret import Secret
+from strongroom.wire import keystore, system, vault
 from strongroom.wire.endpoint import Credential, NoBody
 
 if TYPE_CHECKING:
@@ -26,9 +24,8 @@ NOT_CALLED = {"openapi", "refusal"}
 
 
 def calls() -> dict[str, Any]:
-    table = {name: ("keystore", endpoint) for name, endpoint in KEYSTORE.items()}
-    table |= {name: ("vault", endpoint) for name, endpoint in VAULT.items()}
-    table |= {name: ("system", endpoint) for name, endpoint in SYSTEM.items()}
+    areas = {"keystore": keystore.ENDPOINTS, "vault": vault.ENDPOINTS, "system": system.ENDPOINTS}
+    table = {endpoint.name: (area, endpoint) for area, endpoints in areas.items() for endpoint in endpoints}
     return {name: found for name, found in table.items() if not found[1].internal and name not in NOT_CALLED}
 
 

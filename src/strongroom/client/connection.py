@@ -25,9 +25,12 @@ from strongroom.client.transfer import Body, Channel, Reply, Request, StreamedRe
 from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.names import canonical_realm
 from strongroom.crypto.secret import Secret
-from strongroom.wire.endpoint import AnyEndpoint, Credential
+from strongroom.wire.endpoint import AnyEndpoint, Credential, Endpoint
 from strongroom.wire.refusal import Problem
 
+P = TypeVar("P", bound=msgspec.Struct)
+Q = TypeVar("Q", bound=msgspec.Struct)
+B = TypeVar("B", bound=msgspec.Struct)
 R = TypeVar("R", bound=msgspec.Struct)
 
 _VAULT_PATHS: Final = "/vault/"
@@ -87,17 +90,16 @@ class Connection:
 
     async def ask(
         self,
-        endpoint: AnyEndpoint,
-        response: type[R],
+        endpoint: Endpoint[P, Q, B, R],
         *,
-        body: msgspec.Struct | None = None,
-        query: msgspec.Struct | None = None,
-        path: dict[str, str] | None = None,
+        body: B | None = None,
+        query: Q | None = None,
+        path: P | None = None,
         credential: Secret[str] | None = None,
     ) -> R:
         """A call that is answered with a record; an answer of another shape is a `ProtocolViolation`."""
         reply = await self.converse(endpoint, body=body, query=query, path=path, credential=credential)
-        return _decode(reply, response, "application/json")
+        return _decode(reply, endpoint.answer, "application/json")
 
     async def converse(
         self,
@@ -105,7 +107,7 @@ class Connection:
         *,
         body: msgspec.Struct | None = None,
         query: msgspec.Struct | None = None,
-        path: dict[str, str] | None = None,
+        path: msgspec.Struct | None = None,
         credential: Secret[str] | None = None,
     ) -> Reply:
         """Ask, let the observer see it, and return the reply if it is a success; refusals become errors of the tree."""
@@ -123,7 +125,7 @@ class Connection:
         *,
         body: Body | None = None,
         query: msgspec.Struct | None = None,
-        path: dict[str, str] | None = None,
+        path: msgspec.Struct | None = None,
         headers: dict[str, str] | None = None,
         credential: Secret[str] | None = None,
     ) -> AsyncIterator[StreamedReply]:
@@ -160,14 +162,15 @@ class Connection:
         endpoint: AnyEndpoint,
         body: msgspec.Struct | Body | None,
         query: msgspec.Struct | None,
-        path: dict[str, str] | None,
+        path: msgspec.Struct | None,
         credential: Secret[str] | None,
         headers: dict[str, str] | None = None,
     ) -> Request:
         """The request for this call. Every area's credential goes to that area's address and to no other."""
         base = self.vault_url if endpoint.path.startswith(_VAULT_PATHS) else self.keystore_url
         try:
-            url = base + endpoint.path.format(**{name: _segment(value) for name, value in (path or {}).items()})
+            segments = {} if path is None else msgspec.structs.asdict(path)
+            url = base + endpoint.path.format(**{name: _segment(value) for name, value in segments.items()})
             if query is not None and (parameters := _parameters(query)):
                 url = f"{url}?{parameters}"
             content = msgspec.json.encode(body) if isinstance(body, msgspec.Struct) else body or b""

@@ -1,12 +1,8 @@
 """The calls of the key store area, in the order of the specification."""
 
-from typing import Final
-
 from strongroom.client.calls.base import CallsBase, SessionString, secret
 from strongroom.wire import keystore
 from strongroom.wire.paging import Paging
-
-KEYSTORE: Final = {endpoint.name: endpoint for endpoint in keystore.ENDPOINTS}
 
 
 class KeystoreCalls(CallsBase):
@@ -15,8 +11,7 @@ class KeystoreCalls(CallsBase):
     async def issue_admission_token(self) -> keystore.AdmissionToken:
         """Issue an admission token with the provider API key (spec: key store 1)."""
         response = await self._connection.ask(
-            KEYSTORE["issue_admission_token"],
-            keystore.AdmissionTokenResponse,
+            keystore.ISSUE_ADMISSION_TOKEN,
             credential=self._connection.provider_api_key,
         )
         return response.admission_token
@@ -24,26 +19,25 @@ class KeystoreCalls(CallsBase):
     async def create_user(self, admission_token: str, username: str, passphrase: str) -> keystore.User:
         """Create the key store user (spec: key store 2). `passphrase` is sent as given: hand in a login secret."""
         body = keystore.CreateUser(admission_token=admission_token, username=username, passphrase=passphrase)
-        response = await self._connection.ask(KEYSTORE["create_user"], keystore.UserResponse, body=body)
+        response = await self._connection.ask(keystore.CREATE_USER, body=body)
         return response.user
 
     async def create_session(self, username: str, passphrase: str) -> keystore.Session:
         """Log in (spec: key store 3). `passphrase` is sent as given: hand in a login secret."""
         body = keystore.CreateSession(username=username, passphrase=passphrase)
-        response = await self._connection.ask(KEYSTORE["create_session"], keystore.SessionResponse, body=body)
+        response = await self._connection.ask(keystore.CREATE_SESSION, body=body)
         return response.session
 
     async def delete_session(self, session: SessionString) -> None:
         """Log out of the key store."""
-        await self._connection.converse(KEYSTORE["delete_session"], credential=secret(session))
+        await self._connection.converse(keystore.DELETE_SESSION, credential=secret(session))
 
     async def store_passphrase_derivation_artefact(
         self, session: SessionString, derivation_artefacts: str, verification_artefacts: str = ""
     ) -> keystore.PassphraseDerivationArtefact:
         """Store the derivation artefacts (spec: key store 4); other bytes than the stored ones are refused."""
         response = await self._connection.ask(
-            KEYSTORE["store_passphrase_derivation_artefact"],
-            keystore.PassphraseDerivationArtefactResponse,
+            keystore.STORE_PASSPHRASE_DERIVATION_ARTEFACT,
             body=keystore.StorePassphraseDerivationArtefact(
                 derivation_artefacts=derivation_artefacts, verification_artefacts=verification_artefacts
             ),
@@ -56,8 +50,7 @@ class KeystoreCalls(CallsBase):
     ) -> keystore.PassphraseDerivationArtefact:
         """Read the stored derivation artefacts (spec: key store 5)."""
         response = await self._connection.ask(
-            KEYSTORE["read_passphrase_derivation_artefact"],
-            keystore.PassphraseDerivationArtefactResponse,
+            keystore.READ_PASSPHRASE_DERIVATION_ARTEFACT,
             credential=secret(session),
         )
         return response.passphrase_derivation_artefact
@@ -67,8 +60,7 @@ class KeystoreCalls(CallsBase):
     ) -> keystore.KeyEncryptionKey:
         """Store the encrypted KEK (spec: key store 6); other bytes than the stored ones are refused."""
         response = await self._connection.ask(
-            KEYSTORE["store_key_encryption_key"],
-            keystore.KeyEncryptionKeyResponse,
+            keystore.STORE_KEY_ENCRYPTION_KEY,
             body=keystore.StoreKeyEncryptionKey(serialized_key_encryption_key=serialized_key_encryption_key),
             credential=secret(session),
         )
@@ -76,9 +68,7 @@ class KeystoreCalls(CallsBase):
 
     async def read_key_encryption_key(self, session: SessionString) -> keystore.KeyEncryptionKey:
         """Read the encrypted KEK."""
-        response = await self._connection.ask(
-            KEYSTORE["read_key_encryption_key"], keystore.KeyEncryptionKeyResponse, credential=secret(session)
-        )
+        response = await self._connection.ask(keystore.READ_KEY_ENCRYPTION_KEY, credential=secret(session))
         return response.key_encryption_key
 
     async def store_data_encryption_key(
@@ -86,8 +76,7 @@ class KeystoreCalls(CallsBase):
     ) -> keystore.DataEncryptionKey:
         """Store an encrypted DEK (spec: key store 7)."""
         response = await self._connection.ask(
-            KEYSTORE["store_data_encryption_key"],
-            keystore.DataEncryptionKeyResponse,
+            keystore.STORE_DATA_ENCRYPTION_KEY,
             body=keystore.StoreDataEncryptionKey(serialized_data_encryption_key=serialized_data_encryption_key),
             credential=secret(session),
         )
@@ -98,8 +87,7 @@ class KeystoreCalls(CallsBase):
     ) -> keystore.DataEncryptionKeysResponse:
         """List the encrypted DEKs, oldest first; all of them without `page` and `per`."""
         return await self._connection.ask(
-            KEYSTORE["list_data_encryption_keys"],
-            keystore.DataEncryptionKeysResponse,
+            keystore.LIST_DATA_ENCRYPTION_KEYS,
             query=Paging(page=page, per=per),
             credential=secret(session),
         )
@@ -109,9 +97,8 @@ class KeystoreCalls(CallsBase):
     ) -> keystore.DataEncryptionKey:
         """Read one encrypted DEK."""
         response = await self._connection.ask(
-            KEYSTORE["read_data_encryption_key"],
-            keystore.DataEncryptionKeyResponse,
-            path={"id": data_encryption_key_id},
+            keystore.READ_DATA_ENCRYPTION_KEY,
+            path=keystore.DataEncryptionKeyPath(id=data_encryption_key_id),
             credential=secret(session),
         )
         return response.data_encryption_key
@@ -125,8 +112,7 @@ class KeystoreCalls(CallsBase):
     ) -> keystore.Keypair:
         """Store a keypair with its tags and empty metadata (spec: key store 8)."""
         response = await self._connection.ask(
-            KEYSTORE["store_keypair"],
-            keystore.KeypairResponse,
+            keystore.STORE_KEYPAIR,
             body=keystore.StoreKeypair(
                 encrypted_serialized_key=encrypted_serialized_key,
                 public_key=public_key,
@@ -141,8 +127,7 @@ class KeystoreCalls(CallsBase):
     ) -> keystore.KeypairsResponse:
         """List the keypairs, oldest first; all of them without `page` and `per`."""
         return await self._connection.ask(
-            KEYSTORE["list_keypairs"],
-            keystore.KeypairsResponse,
+            keystore.LIST_KEYPAIRS,
             query=Paging(page=page, per=per),
             credential=secret(session),
         )
@@ -150,16 +135,15 @@ class KeystoreCalls(CallsBase):
     async def read_keypair(self, session: SessionString, keypair_id: str) -> keystore.Keypair:
         """Read one keypair."""
         response = await self._connection.ask(
-            KEYSTORE["read_keypair"], keystore.KeypairResponse, path={"id": keypair_id}, credential=secret(session)
+            keystore.READ_KEYPAIR, path=keystore.KeypairPath(id=keypair_id), credential=secret(session)
         )
         return response.keypair
 
     async def read_keypair_by_external_identifier(self, session: SessionString, identifier: str) -> keystore.Keypair:
         """Read the keypair that carries this tag."""
         response = await self._connection.ask(
-            KEYSTORE["read_keypair_by_external_identifier"],
-            keystore.KeypairResponse,
-            path={"identifier": identifier},
+            keystore.READ_KEYPAIR_BY_EXTERNAL_IDENTIFIER,
+            path=keystore.ExternalIdentifierPath(identifier=identifier),
             credential=secret(session),
         )
         return response.keypair
@@ -167,8 +151,7 @@ class KeystoreCalls(CallsBase):
     async def read_external_admission_token(self, session: SessionString) -> keystore.ExternalAdmissionToken:
         """Obtain the vault admission token through the key store (spec: key store 9)."""
         response = await self._connection.ask(
-            KEYSTORE["read_external_admission_token"],
-            keystore.ExternalAdmissionTokenResponse,
+            keystore.READ_EXTERNAL_ADMISSION_TOKEN,
             credential=secret(session),
         )
         return response.external_admission_token

@@ -1,12 +1,8 @@
 """The calls of the vault area, in the order of the specification."""
 
-from typing import Final
-
 from strongroom.client.calls.base import CallsBase, SessionString, secret
 from strongroom.client.errors import ProtocolViolation
 from strongroom.wire import keystore, vault
-
-VAULT: Final = {endpoint.name: endpoint for endpoint in vault.ENDPOINTS}
 
 
 class VaultCalls(CallsBase):
@@ -15,8 +11,7 @@ class VaultCalls(CallsBase):
     async def issue_vault_admission_token(self) -> keystore.AdmissionToken:
         """Issue an admission token that opens the vault only, with the provider API key (spec: key store rule 1)."""
         response = await self._connection.ask(
-            VAULT["issue_vault_admission_token"],
-            keystore.AdmissionTokenResponse,
+            vault.ISSUE_VAULT_ADMISSION_TOKEN,
             credential=self._connection.provider_api_key,
         )
         return response.admission_token
@@ -24,17 +19,17 @@ class VaultCalls(CallsBase):
     async def create_vault_user(self, public_key: str, admission_token: str) -> vault.VaultUserResponse:
         """Create the vault user of a public key (spec: vault 10)."""
         body = vault.CreateVaultUser(user=vault.NewVaultUser(public_key=public_key, admission_token=admission_token))
-        return await self._connection.ask(VAULT["create_vault_user"], vault.VaultUserResponse, body=body)
+        return await self._connection.ask(vault.CREATE_VAULT_USER, body=body)
 
     async def create_vault_session(self, public_key: str) -> vault.VaultSession:
         """Log in to the vault: the answer is for the holder of the private key (spec: vault 11)."""
         body = vault.CreateVaultSession(public_key=public_key)
-        response = await self._connection.ask(VAULT["create_vault_session"], vault.VaultSessionResponse, body=body)
+        response = await self._connection.ask(vault.CREATE_VAULT_SESSION, body=body)
         return response.session
 
     async def delete_vault_session(self, vault_session: SessionString) -> None:
         """Log out of the vault."""
-        await self._connection.converse(VAULT["delete_vault_session"], credential=secret(vault_session))
+        await self._connection.converse(vault.DELETE_VAULT_SESSION, credential=secret(vault_session))
 
     async def list_classification_nodes(
         self,
@@ -46,8 +41,7 @@ class VaultCalls(CallsBase):
     ) -> vault.ClassificationNodesResponse:
         """List classification nodes (spec: vault 12). Everything in a node is the service's word: show it as text."""
         return await self._connection.ask(
-            VAULT["list_classification_nodes"],
-            vault.ClassificationNodesResponse,
+            vault.LIST_CLASSIFICATION_NODES,
             query=vault.ClassificationNodeQuery(page=page, per=per, scheme_name=scheme_name, by_name=by_name),
             credential=secret(vault_session),
         )
@@ -57,17 +51,16 @@ class VaultCalls(CallsBase):
     ) -> vault.PlacedClassificationNode:
         """Read one classification node with its parent."""
         response = await self._connection.ask(
-            VAULT["read_classification_node"],
-            vault.ClassificationNodeResponse,
-            path={"id": node_id},
+            vault.READ_CLASSIFICATION_NODE,
+            path=vault.ClassificationNodePath(id=node_id),
             credential=secret(vault_session),
         )
         return response.classification_node
 
     async def read_image(self, image_id: str) -> bytes:
         """The picture of a node, from this service's own address and without any credential, whatever its URL says."""
-        endpoint = VAULT["read_image"]
-        async with self._connection.stream(endpoint, path={"id": image_id}) as streamed:
+        endpoint = vault.READ_IMAGE
+        async with self._connection.stream(endpoint, path=vault.ImagePath(id=image_id)) as streamed:
             if streamed.header("content-type").partition(";")[0].strip().lower() not in endpoint.media_types:
                 raise ProtocolViolation("the image is not of a documented media type")
             return (await streamed.whole()).body

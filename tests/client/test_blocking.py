@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import gc
 import inspect
+import logging
 import pydoc
 import signal
 import subprocess
@@ -31,6 +32,7 @@ from strongroom import (
 from strongroom.client.account import AsyncAccount
 from strongroom.client.blocking.calls import Calls
 from strongroom.client.calls import AsyncCalls
+from strongroom.client.running import CALLER
 from tools import blocking_face
 
 if TYPE_CHECKING:
@@ -221,6 +223,28 @@ def test_clients_that_are_never_closed_end_with_their_last_user(settled: "Peer",
     while sum(thread.name == THREAD for thread in threading.enumerate()) > before and time.monotonic() < patience:
         time.sleep(0.01)
     assert sum(thread.name == THREAD for thread in threading.enumerate()) <= before
+
+
+def test_a_loop_that_ends_in_the_middle_of_another_call_is_not_part_of_it(
+    settled: "Peer", connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As when the garbage collector finds the one client while a coroutine of the other one runs."""
+    service = connect(settled)
+    service.calls.healthz()
+    loop = service._background._loop
+    assert loop is not None
+
+    class Other:
+        async def call(self, function: Callable[[], Any]) -> Any:
+            raise AssertionError("asked to close what is not its own")
+
+    context = contextvars.copy_context()
+    context.run(CALLER.set, Other())
+    context.run(loop.end)
+    loop.thread.join(10)
+    assert loop.loop.is_closed()
+    gc.collect()
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def started(program: str, url: str) -> subprocess.Popen[str]:

@@ -24,8 +24,8 @@ NOT_CALLED = {"openapi", "refusal"}
 
 
 def calls() -> dict[str, Any]:
-    tables = {"keystore": keystore.ENDPOINTS, "vault": vault.ENDPOINTS, "system": system.ENDPOINTS}
-    table = {endpoint.name: (area, endpoint) for area, endpoints in tables.items() for endpoint in endpoints}
+    areas = {"keystore": keystore.ENDPOINTS, "vault": vault.ENDPOINTS, "system": system.ENDPOINTS}
+    table = {endpoint.name: (area, endpoint) for area, endpoints in areas.items() for endpoint in endpoints}
     return {name: found for name, found in table.items() if not found[1].internal and name not in NOT_CALLED}
 
 

@@ -15,17 +15,20 @@ from tests.client.sockets import Serve, read_request
 from strongroom import ProtocolViolation, ServiceRefused, ServiceUnavailable
 from strongroom.client.connection import Connection
 from strongroom.client.observing import Exchange
-from strongroom.wire.endpoint import Endpoint, Open
+from strongroom.wire.endpoint import AnyEndpoint, Endpoint, Open
+from strongroom.wire.octets import Octets
 
 pytestmark = pytest.mark.anyio
 
 MIB = 1024 * 1024
 ROOT = Path(__file__).parents[2]
-UP = Endpoint(
+UP: AnyEndpoint = Endpoint(
     method="PUT",
     path="/vault/octets",
     summary="",
     credential=Open(because="a test"),
+    body=Octets,
+    answer=Octets,
     media_types=("application/octet-stream",),
     subscription_key=False,
 )

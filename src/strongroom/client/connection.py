@@ -5,8 +5,8 @@ import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path as FilePath
-from typing import Any, Final, TypeVar
+from pathlib import Path
+from typing import Final, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
@@ -25,10 +25,13 @@ from strongroom.client.transfer import Channel, OctetBody, Reply, Request, Strea
 from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.names import canonical_realm
 from strongroom.crypto.secret import Secret
-from strongroom.wire.endpoint import AnyEndpoint, Body, Credential, Endpoint, Path, Query
+from strongroom.wire.endpoint import AnyEndpoint, Credential, Endpoint
 from strongroom.wire.refusal import Problem
 
-Record = TypeVar("Record", bound=msgspec.Struct)
+P = TypeVar("P", bound=msgspec.Struct)
+Q = TypeVar("Q", bound=msgspec.Struct)
+B = TypeVar("B", bound=msgspec.Struct)
+R = TypeVar("R", bound=msgspec.Struct)
 
 _VAULT_PATHS: Final = "/vault/"
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
@@ -52,7 +55,7 @@ class Connection:
         keystore_url: str | None = None,
         vault_url: str | None = None,
         realm: str | None = None,
-        state_dir: str | FilePath | None = None,
+        state_dir: str | Path | None = None,
         timeout: float = 30.0,
         transport: Transport | None = None,
         artefacts: ArtefactFormat = ArtefactFormat.YAML,
@@ -70,7 +73,7 @@ class Connection:
         self.realm = canonical_realm(realm or base_url or keystore)
         self._subscription_key = _credential(subscription_key or os.environ.get("STRONGROOM_SUBSCRIPTION_KEY"))
         self._provider_api_key = _credential(provider_api_key or os.environ.get("STRONGROOM_PROVIDER_API_KEY"))
-        self.state_dir = None if state_dir is None else FilePath(state_dir)
+        self.state_dir = None if state_dir is None else Path(state_dir)
         self.artefacts = artefacts
         self.progress = progress
         self.observer = observer
@@ -87,24 +90,24 @@ class Connection:
 
     async def ask(
         self,
-        endpoint: Endpoint[Path, Query, Body, Record],
+        endpoint: Endpoint[P, Q, B, R],
         *,
-        path: Path | None = None,
-        query: Query | None = None,
-        body: Body | None = None,
+        body: B | None = None,
+        query: Q | None = None,
+        path: P | None = None,
         credential: Secret[str] | None = None,
-    ) -> Record:
+    ) -> R:
         """A call that is answered with a record; an answer of another shape is a `ProtocolViolation`."""
-        reply = await self.converse(endpoint, path=path, query=query, body=body, credential=credential)
+        reply = await self.converse(endpoint, body=body, query=query, path=path, credential=credential)
         return _decode(reply, endpoint.answer, "application/json")
 
     async def converse(
         self,
-        endpoint: Endpoint[Path, Query, Body, Any],
+        endpoint: AnyEndpoint,
         *,
-        path: Path | None = None,
-        query: Query | None = None,
-        body: Body | None = None,
+        body: msgspec.Struct | None = None,
+        query: msgspec.Struct | None = None,
+        path: msgspec.Struct | None = None,
         credential: Secret[str] | None = None,
     ) -> Reply:
         """Ask, let the observer see it, and return the reply if it is a success; refusals become errors of the tree."""
@@ -118,11 +121,11 @@ class Connection:
     @asynccontextmanager
     async def stream(
         self,
-        endpoint: Endpoint[Path, Query, Any, Any],
+        endpoint: AnyEndpoint,
         *,
-        path: Path | None = None,
-        query: Query | None = None,
         body: OctetBody | None = None,
+        query: msgspec.Struct | None = None,
+        path: msgspec.Struct | None = None,
         headers: dict[str, str] | None = None,
         credential: Secret[str] | None = None,
     ) -> AsyncIterator[StreamedReply]:
@@ -167,7 +170,7 @@ class Connection:
         base = self.vault_url if endpoint.path.startswith(_VAULT_PATHS) else self.keystore_url
         try:
             segments = {} if path is None else msgspec.structs.asdict(path)
-            url = base + endpoint.path.format(**{name: _segment(str(value)) for name, value in segments.items()})
+            url = base + endpoint.path.format(**{name: _segment(value) for name, value in segments.items()})
             if query is not None and (parameters := _parameters(query)):
                 url = f"{url}?{parameters}"
             content = msgspec.json.encode(body) if isinstance(body, msgspec.Struct) else body or b""
@@ -230,7 +233,7 @@ def _parameters(query: msgspec.Struct) -> str:
     return urlencode({name: value for name, value in values.items() if value is not None})
 
 
-def _decode(reply: Reply, response: type[Record], *content_types: str) -> Record:
+def _decode(reply: Reply, response: type[R], *content_types: str) -> R:
     if reply.content_type.partition(";")[0].strip().lower() not in content_types:
         raise ProtocolViolation("the content type of the answer is not the documented one")
     try:

@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from queue import SimpleQueue
 from typing import Any, Final, Generic, TypeVar
 
@@ -192,8 +192,9 @@ def _fail(answer: asyncio.Future[R], error: Exception) -> None:
 
 
 def _post(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *args: Any) -> None:
+    # In a context of its own: the garbage collector may come by in the middle of another call.
     with suppress(RuntimeError):  # the loop has ended, and with it what this is for
-        loop.call_soon_threadsafe(function, *args)
+        loop.call_soon_threadsafe(function, *args, context=Context())
 
 
 _BACKGROUNDS: Final[weakref.WeakSet[Background]] = weakref.WeakSet()

@@ -98,7 +98,7 @@ class KeystoreCalls(CallsBase):
         """Read one encrypted DEK."""
         response = await self._connection.ask(
             keystore.READ_DATA_ENCRYPTION_KEY,
-            path=keystore.DataEncryptionKeyPath(data_encryption_key_id),
+            path=keystore.DataEncryptionKeyPath(id=data_encryption_key_id),
             credential=secret(session),
         )
         return response.data_encryption_key
@@ -135,7 +135,7 @@ class KeystoreCalls(CallsBase):
     async def read_keypair(self, session: SessionString, keypair_id: str) -> keystore.Keypair:
         """Read one keypair."""
         response = await self._connection.ask(
-            keystore.READ_KEYPAIR, path=keystore.KeypairPath(keypair_id), credential=secret(session)
+            keystore.READ_KEYPAIR, path=keystore.KeypairPath(id=keypair_id), credential=secret(session)
         )
         return response.keypair
 
@@ -143,7 +143,7 @@ class KeystoreCalls(CallsBase):
         """Read the keypair that carries this tag."""
         response = await self._connection.ask(
             keystore.READ_KEYPAIR_BY_EXTERNAL_IDENTIFIER,
-            path=keystore.ExternalIdentifierPath(identifier),
+            path=keystore.ExternalIdentifierPath(identifier=identifier),
             credential=secret(session),
         )
         return response.keypair

@@ -52,7 +52,7 @@ class VaultCalls(CallsBase):
         """Read one classification node with its parent."""
         response = await self._connection.ask(
             vault.READ_CLASSIFICATION_NODE,
-            path=vault.ClassificationNodePath(node_id),
+            path=vault.ClassificationNodePath(id=node_id),
             credential=secret(vault_session),
         )
         return response.classification_node
@@ -60,7 +60,7 @@ class VaultCalls(CallsBase):
     async def read_image(self, image_id: str) -> bytes:
         """The picture of a node, from this service's own address and without any credential, whatever its URL says."""
         endpoint = vault.READ_IMAGE
-        async with self._connection.stream(endpoint, path=vault.ImagePath(image_id)) as streamed:
+        async with self._connection.stream(endpoint, path=vault.ImagePath(id=image_id)) as streamed:
             if streamed.header("content-type").partition(";")[0].strip().lower() not in endpoint.media_types:
                 raise ProtocolViolation("the image is not of a documented media type")
             return (await streamed.whole()).body

@@ -141,10 +141,10 @@ def test_every_byte_as_ruby_inspects_it() -> None:
 )
 @pytest.mark.parametrize("mode", Mode)
 def test_everything_else_is_one_error_in_no_time(text: str, mode: Mode) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(MalformedArtefacts):
         parse_derivation_artefacts(text, mode)
-    assert time.perf_counter() - started < 0.05
+    assert time.process_time() - started < 0.05
 
 
 def test_no_code_is_ever_evaluated() -> None:

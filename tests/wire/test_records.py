@@ -12,7 +12,7 @@ RECORDS = [
     value
     for module in (keystore, vault)
     for value in vars(module).values()
-    if isinstance(value, type) and issubclass(value, Record) and value.__module__ == module.__name__
+    if isinstance(value, type) and issubclass(value, Record) and value.__module__.startswith(module.__name__)
 ]
 
 

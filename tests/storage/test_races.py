@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from strongroom.access import providers, sandbox, subscriptions
 from strongroom.keystore import session, users
+from strongroom.keystore.user_directory import KeystoreUsers
+from strongroom.runtime.clock import MovableClock
 from strongroom.runtime.principals import KeystoreSession
 from strongroom.runtime.secret import ServerSecret
 from strongroom.storage import Store, Transaction
@@ -108,6 +110,13 @@ async def test_nothing_is_written_for_a_session_after_its_acknowledged_end(keyst
         assert outcomes[6] == "refused"
 
 
+class Area(NamedTuple):
+    """What a directory of users needs."""
+
+    store: Store
+    clock: MovableClock
+
+
 class Moments:
     """Writes for a session, and its end, at the same time."""
 
@@ -152,3 +161,27 @@ async def test_many_logins_that_renew_the_hash_do_not_stand_in_each_others_way(k
         *(keystore.write(partial(log_in, user, renewed_hash=f"hash {number}")) for number in range(16))
     )
     assert await keystore.read(lambda tx: tx.one("SELECT count(*) FROM sessions")) == (16,)
+
+
+async def test_suspending_beside_writes_locks_in_one_order(
+    keystore: Store, engine: str, request: pytest.FixtureRequest
+) -> None:
+    # The user's row, session rows, the rest: the other way round, suspending and a write wait for each other.
+    def deadlocks() -> int:
+        if engine != "postgresql":
+            return 0
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        return server.log.read_text().count("deadlock detected")
+
+    user = await put_user(keystore)
+    directory = KeystoreUsers(Area(keystore, MovableClock()))
+    before = deadlocks()
+    for _ in range(60):
+        made = [await keystore.write(partial(log_in, user)) for _ in range(4)]
+        holders = [await keystore.read(partial(authenticate, one.session_authentication_string)) for one in made]
+        *_, suspended = await asyncio.gather(
+            *(Moments(keystore, who).write() for who in holders), directory.suspend(PROVIDER, user.id)
+        )
+        assert suspended is True
+        assert await directory.resume(PROVIDER, user.id)
+    assert deadlocks() == before

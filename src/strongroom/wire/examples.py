@@ -16,8 +16,10 @@ def of_record(record: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def of_field(record: type[msgspec.Struct], name: str, about: types.Type | None = None) -> Any:
-    """The value of one field; of one that holds records, them."""
+    """The value of one field; of one that holds records, them. An example that stands with the field goes first."""
     match about:
+        case types.Metadata(extra_json_schema={"examples": [first, *_]}):
+            return first
         case types.Metadata(type=inner):
             return of_field(record, name, inner)
         case types.StructType(cls=held):

@@ -79,7 +79,8 @@ async def freeze(engine: str, target: Path) -> Path:
 def thawed(file: Path, folder: Path) -> Iterator[tuple[Deployment, dict[str, str]]]:
     """A deployment that holds what was frozen, and what the user sealed."""
     with tarfile.open(file) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 knows none
+        archive.extractall(folder)
     with deployed(file.name.partition(".")[0], folder) as made:
         if made.server is not None:
             with psycopg.connect(made.server.url(), autocommit=True) as connection:

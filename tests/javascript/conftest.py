@@ -70,7 +70,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(command, cwd=PACKAGE, capture_output=True, check=True, timeout=60)
     (archive,) = folder.glob("*.tgz")
     with tarfile.open(archive) as packed:
-        packed.extractall(folder / "node_modules", filter="data")
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 knows none
+        packed.extractall(folder / "node_modules")
     archive.unlink()
     (folder / "node_modules" / "package").rename(folder / "node_modules" / "strongroom")
     return folder

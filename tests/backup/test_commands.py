@@ -182,7 +182,7 @@ async def test_what_is_wrong_is_one_line_and_exit_code_1(
     populated: Any, deployment: Callable[..., Any], run: Callable[..., Any]
 ) -> None:
     target = deployment("sqlite", secret="ab" * 32)
-    target.folder.mkdir()
+    target.folder.mkdir(mode=0o700)
     (target.folder / "secret").write_text("ab" * 32)
     (target.folder / "secret").chmod(0o600)
     other = await run("restore", populated.archive, "--data", target.folder)

@@ -309,7 +309,7 @@ def test_a_user_unlocks_the_restored_account_with_name_and_passphrase(tmp_path: 
 
 async def test_a_restore_needs_the_matching_secret(engine: str, populated: Any, deployment: Callable[..., Any]) -> None:
     target = deployment(engine)
-    target.folder.mkdir()
+    target.folder.mkdir(mode=0o700)
     (target.folder / "secret").write_text("ab" * 32)
     (target.folder / "secret").chmod(0o600)
     with pytest.raises(RestoreRefused, match="another server secret"):

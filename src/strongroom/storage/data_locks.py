@@ -2,7 +2,10 @@
 
 import fcntl
 import os
+import shlex
 from pathlib import Path
+
+from strongroom.runtime.secret import Exposed
 
 
 class InUse(Exception):
@@ -10,11 +13,16 @@ class InUse(Exception):
 
 
 class DataLocks:
-    """Held from its making until `release`, or the end of the process; makes the folder. `InUse` where one is taken."""
+    """Held from its making until `release`, or the end of the process; makes the folder.
+
+    `InUse` where one is taken; `Exposed` where other users of the machine can enter a folder that holds databases.
+    """
 
     def __init__(self, folder: Path, areas: list[str]) -> None:
         self._descriptors: list[int] = []
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if areas and folder.stat().st_mode & 0o077:
+            raise Exposed(f"others can enter the data folder: chmod 700 {shlex.quote(str(folder))}")
         try:
             for area in areas:
                 self._descriptors.append(_lock(folder / f"{area}.lock"))

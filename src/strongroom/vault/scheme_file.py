@@ -1,7 +1,6 @@
 """The file of a classification scheme: TOML with one table per node, read strictly and with every fault named."""
 
 import re
-import tomllib
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from strongroom.runtime import toml
 from strongroom.vault.images import MAX_BYTES, Image, ImageRefused, take_in
 
 MAX_FILE_BYTES = 1024 * 1024
@@ -108,13 +108,13 @@ def _parse(file: Path) -> _File:
             raw = opened.read(MAX_FILE_BYTES + 1)
         if len(raw) > MAX_FILE_BYTES:
             raise ImportRefused([Fault(file.name, "is larger than 1 MiB")])
-        return msgspec.convert(tomllib.loads(raw.decode("utf-8")), _File)
+        return msgspec.convert(toml.loads(raw.decode("utf-8")), _File)
     except OSError as error:
         raise ImportRefused([Fault(file.name, f"cannot be read: {error.strerror}")]) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ImportRefused([Fault(file.name, f"is no TOML: {error}")]) from error
     except msgspec.ValidationError as error:
         raise ImportRefused([Fault(file.name, str(error))]) from error
+    except ValueError as error:
+        raise ImportRefused([Fault(file.name, f"is no TOML: {error}")]) from error
 
 
 class _Reader:

@@ -2,12 +2,12 @@
 
 import logging
 import re
-import tomllib
 from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
+from strongroom.runtime import toml
 from strongroom.runtime.logging import LOGGER
 from strongroom.runtime.settings import SettingsError
 
@@ -103,13 +103,11 @@ def load(path: Path | None) -> tuple[Product, ...]:
     if len(raw) > MAX_SIZE:
         raise SettingsError("the file of the products is larger than 1 MiB")
     try:
-        found = msgspec.convert(tomllib.loads(text), _File).product
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"the file of the products is not TOML: {error}") from None
+        found = msgspec.convert(toml.loads(text), _File).product
     except msgspec.ValidationError as error:
         raise SettingsError(f"the file of the products: {error}") from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, brackets in brackets in brackets
-        raise SettingsError("the file of the products is not TOML that can be read") from None
+    except ValueError as error:
+        raise SettingsError(f"the file of the products is not TOML: {error}") from None
     for product in found:
         if not _ID.fullmatch(product.id):
             raise SettingsError("the id of a product has up to 40 lower-case letters, digits and hyphens")

@@ -117,6 +117,6 @@ async def list_of(tx: Transaction, subject_id: bytes, limit: int, before: bytes 
 
 
 async def newest(tx: Transaction, subject_id: bytes, object_id: bytes, action: Action) -> AuditEvent | None:
-    """The last time this was done to the object, however much happened since; None where it never was."""
+    """The last time this was done to the object, however long ago; None where it never was."""
     row = await tx.one(NEWEST, subject_id=subject_id, object_id=object_id, action=str(action))
     return None if row is None else AuditEvent(*row)

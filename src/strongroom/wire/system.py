@@ -1,4 +1,4 @@
-"""What every process answers whatever areas it runs: health, version and the OpenAPI document."""
+"""What every process answers, with any set of areas: health, version and the OpenAPI document."""
 
 from typing import Annotated
 

@@ -50,7 +50,7 @@ def test_python_opens_what_the_browser_registered(page: Page, portal: "Portal", 
         assert account.open(sealed) == page.get_by_label("Something to keep").input_value().encode()
         assert account.classification_nodes("tag")
     sent.clear()
-    page.get_by_role("link", name="What is it made of?").click()
+    page.get_by_role("link", name="Inspect the value").click()
     expect(page.get_by_label("Value")).to_have_value(sealed)
     expect(page.locator("#result")).to_contain_text("Aes256Gcm")
     assert page.url == portal.url("/inspect")

@@ -24,7 +24,7 @@ class Portal:
     secret: ServerSecret
     settings: Settings
     passwords: PassphraseHasher
-    """Apart from the key store's, so that a rush of sign-ins here holds up no user there."""
+    """Separate from the key store's, so that many sign-ins here do not delay users there."""
     mail: MailQueue
     products: Products
     directories: dict[str, UserDirectory]

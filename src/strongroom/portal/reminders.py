@@ -21,7 +21,7 @@ _ENDS = {f"end_{days}" for days in DAYS}
 
 
 async def send(portal: Portal) -> int:
-    """Put down what is due, each thing once; how many it was about."""
+    """Queue every reminder that is due, each once; how many there were."""
     now = portal.clock.now()
     news = await _subscriptions(portal, now) + await _keys(portal, now) + await _quotas(portal, now)
     sent = await _send(portal, news) + await _old_keys(portal, now)

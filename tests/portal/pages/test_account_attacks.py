@@ -32,7 +32,7 @@ async def test_a_link_that_was_asked_for_by_somebody_else_gives_them_no_address(
     assert stranger.path == "/sign-in"
     ada = await site.sign_up()
     await ada.get(link)
-    assert "asked for by another account" in ada.text
+    assert "Another account asked for this link" in ada.text
     await ada.post(link)
     assert (await ada.get("/operator")).status_code == 404
     assert (await eve.get("/operator")).status_code == 404

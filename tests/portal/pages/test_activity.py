@@ -56,7 +56,7 @@ async def test_every_line_names_its_object(site: Any) -> None:
     told = [line[1:] for line in await lines(ada, base)]
     me = "Ada (ada@example.com)"
     assert ("Bob (bob@example.com)", "Bob (bob@example.com) joined", "member") in told
-    assert (me, "Somebody invited", f"{BOB} as member") in told
+    assert (me, "A colleague invited", f"{BOB} as member") in told
     assert (me, f"Provider API key “backend” ({hint}) revoked", "works for 1 day more") in told
     assert (me, "Subscription “app” activated", "") in told
     assert (me, "Subscription “app” created", "app: sandbox, terms accepted") in told
@@ -74,7 +74,7 @@ async def test_who_deletes_the_account_has_left(site: Any) -> None:
     await bob.send(link)
     await bob.get("/account/delete")
     await bob.send("/account/delete", password=PASSWORD)
-    gone = "Somebody whose account is gone"
+    gone = "A deleted account"
     assert (await lines(ada, base))[0][1:] == (gone, f"{gone} left", "with the account")
 
 

@@ -122,7 +122,7 @@ async def test_an_organisation_keeps_an_owner(site: Any) -> None:
     assert (await ada.get(base)).status_code == 404
     await bob.get(f"{base}/activity")
     for act in (
-        "Somebody invited",
+        "A colleague invited",
         "Bob (bob@example.com) joined",
         "Role of Ada (ada@example.com) changed",
         "Ada (ada@example.com) left",

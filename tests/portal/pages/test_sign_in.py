@@ -198,7 +198,7 @@ async def test_a_form_sent_after_the_session_ended_leads_back_to_its_page(site: 
     site.clock.move(site.portal.settings.portal_session_idle + 1)
     await browser.send(form, name="Acme")
     assert browser.path == "/sign-in"
-    assert "what you sent was not done" in browser.text
+    assert "your request was not carried out" in browser.text
     await browser.send("/sign-in", email=EMAIL, password=PASSWORD)
     assert browser.path == page
     assert 'value="Acme"' not in browser.text

@@ -75,7 +75,7 @@ async def test_a_portal_that_runs_apart_says_so(site: Any) -> None:
     await browser.get("/organisations/new")
     await browser.send("/organisations/new", name="Acme")
     await browser.get(f"{browser.path}/users")
-    assert "runs apart" in browser.text
+    assert "runs in a process of its own" in browser.text
 
 
 async def members_page(site: Any) -> tuple[Any, str]:

@@ -40,7 +40,7 @@ async def rename(visit: Visit) -> Response:
 
 
 async def ask_for_email(visit: Visit) -> Response:
-    """A link goes to the new address; whether it has an account already, the mail tells and the page does not."""
+    """A link goes to the new address. Only the mail says whether the address has an account; the page does not."""
     portal, developer = visit.portal, await own(visit)
     email = canonical_email(visit.form.text("email"))
     errors = {}
@@ -76,10 +76,10 @@ async def show_email(visit: Visit) -> Response:
 
 
 async def change_email(visit: Visit) -> Response:
-    """The link proves the address; the session, that it is the one who asked. Both addresses are told.
+    """The link proves the address; the session, that it is the one who asked. Both addresses are notified.
 
-    Otherwise an account could be given somebody else's address, and what comes with it, by whoever gets the owner of
-    the mailbox to open a link.
+    Otherwise an attacker who gets the owner of a mailbox to open a link could attach that address to the attacker's
+    account.
     """
     portal, link, own_id = visit.portal, visit.path("link"), visit.who.developer_id
     found = await visit.read(lambda tx: links.find(tx, "change_email", link, visit.now))
@@ -91,7 +91,7 @@ async def change_email(visit: Visit) -> Response:
         before = await developers.read(tx, own_id)
         if used is None or before is None or not await developers.set_email(tx, own_id, used.email, visit.now):
             return False
-        # A link to reset the password that waits in the old mailbox must not open the account any more.
+        # An unused reset link in the old mailbox must not open the account any more.
         await links.forget_all(tx, own_id)
         notice = messages.security_notice(
             used.email, "This is the address of your account now.", portal.url("/account")
@@ -106,7 +106,7 @@ async def change_email(visit: Visit) -> Response:
 
 
 async def delete_unless_needed(tx: Transaction, developer_id: bytes, now: int) -> bool:
-    """False, and nothing done, where an organisation would be left that nobody could look after or close."""
+    """False, and nothing done, where an organisation would be left without an owner."""
     await developers.take_turn(tx, developer_id)
     await organisations.take_turns(tx, developer_id)
     if await organisations.owned_alone(tx, developer_id):

@@ -124,7 +124,7 @@ async def add_passkey(visit: Visit) -> Response:
     name = visit.form.text("name")[:MAX_PASSKEY_NAME] or "Passkey"
     try:
         challenge = ceremonies.challenge_of(credential)
-        # Only a challenge that followed the right password is known, and only to this session.
+        # A challenge exists only after the right password, and only for this session.
         if not await visit.write(lambda tx: challenges.use(tx, challenge, "register", visit.binding, visit.now)):
             raise PasskeyRefused
         made = ceremonies.verify_new(where, challenge, credential)
@@ -147,7 +147,7 @@ async def add_passkey(visit: Visit) -> Response:
     if not await visit.write(work):
         return JSONResponse({"error": "This passkey is known already, or there are too many."}, 422)
     visit.notify("passkey_added")
-    # Without a code left, whoever loses the device is locked out: a new password does not stand in for it.
+    # Without a code left, an owner who loses the device is locked out: a new password does not replace it.
     page = "security" if left else "recovery-codes"
     return visit.dressed(JSONResponse({"next": f"{PREFIX}/account/{page}"}))
 
@@ -188,7 +188,7 @@ async def _codes_left(visit: Visit) -> int:
 
 
 async def _tidy_codes(tx: Transaction, developer_id: bytes) -> None:
-    """Recovery codes stand in for a second factor: with the last one gone they have nothing to recover."""
+    """Recovery codes replace a second factor: without any factor they have no purpose."""
     if not await signing_in.has_second_factor(tx, developer_id):
         await second_factor.forget_recovery_codes(tx, developer_id)
 

@@ -25,7 +25,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def invite(visit: Visit) -> Response:
-    """A link goes to the address, whether it has an account or not; the page tells neither."""
+    """A link goes to the address, whether it has an account or not; the page shows neither."""
     portal, now, who = visit.portal, visit.now, visit.who
     provider = await provider_of(visit)
     email, role = canonical_email(visit.form.text("email")), _role(visit)
@@ -43,7 +43,7 @@ async def invite(visit: Visit) -> Response:
         url = portal.url(f"/invitations/{link}")
         await portal.mail.put(tx, messages.invitation(email, provider.name, called(who.name, who.email), url), now)
 
-    # The list on this page tells whether there is an invitation, so the notice has to be true as well.
+    # The list on this page shows whether there is an invitation, so the notice has to be true as well.
     if not await portal.mail.write_unless_flooded(work):
         return await _page(visit, {"email": "This address had several messages within the hour. Try again later."})
     return visit.redirect(_path(visit), "invited")
@@ -124,7 +124,7 @@ async def show_invitation(visit: Visit) -> Response:
 
 
 async def accept(visit: Visit) -> Response:
-    """For whoever is signed in with the address the link was sent to: a forwarded link opens nothing."""
+    """Only for the account with the address that the link was sent to: a forwarded link is refused."""
     link, now, who = visit.path("link"), visit.now, visit.who
 
     async def work(tx: Transaction) -> tuple[Invitation | None, bool]:
@@ -140,7 +140,7 @@ async def accept(visit: Visit) -> Response:
 
 
 async def _called(visit: Visit, developer_id: bytes) -> str:
-    """What the colleague is called; `Absent` for anybody else."""
+    """The name or address of the colleague; `Absent` for every other developer."""
     provider_id = visit.organisation.provider_id
     members = await visit.read(lambda tx: organisations.members_of(tx, provider_id))
     for member in members:
@@ -169,7 +169,7 @@ async def _remove(visit: Visit, developer_id: bytes) -> Response:
 
 
 async def _tell(visit: Visit, tx: Transaction, developer_id: bytes, organisation: str, what: str) -> None:
-    """Mail to whoever the change is about: a stolen session could otherwise take an organisation over unnoticed."""
+    """Mail to the colleague whose role changed: otherwise a stolen session could take over an organisation unseen."""
     developer = await developers.read(tx, developer_id)
     if developer is None:
         return
@@ -177,7 +177,7 @@ async def _tell(visit: Visit, tx: Transaction, developer_id: bytes, organisation
     try:
         await limits.count(tx, secret, limits.MAIL_TO, key, visit.now)
     except TooMany:
-        return  # told ten times within the hour
+        return  # ten notifications within the hour were sent already
     message = messages.role_changed(developer.email, what, organisation, visit.portal.url("/"))
     await visit.portal.mail.put(tx, message, visit.now)
 

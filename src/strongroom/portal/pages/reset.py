@@ -18,7 +18,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def ask(visit: Visit) -> Response:
-    """The same answer whether or not the address has an account: the mail tells."""
+    """The same answer whether or not the address has an account: only the mail says it."""
     portal = visit.portal
     if not portal.mail.is_set_up:
         return visit.page("refused.html", status=503, reason="mail")
@@ -87,7 +87,7 @@ async def set_new(visit: Visit) -> Response:
 
 PAGES = (
     Page("GET", "/reset", Needs.anybody, show),
-    Page("POST", "/reset", Needs.anybody, ask, because="whoever forgot the password cannot sign in"),
+    Page("POST", "/reset", Needs.anybody, ask, because="a developer who forgot the password cannot sign in"),
     Page("GET", "/reset/sent", Needs.anybody, sent),
     Page("GET", "/reset/{link}", Needs.anybody, show_new),
     Page("POST", "/reset/{link}", Needs.anybody, set_new, because="the link in the mail proves it"),

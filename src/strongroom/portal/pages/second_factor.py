@@ -22,7 +22,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def check_code(visit: Visit) -> Response:
-    """Six digits are an authenticator's, everything else a recovery code."""
+    """Six digits are an authenticator code, everything else a recovery code."""
     portal, code = visit.portal, visit.form.text("code")
     session = visit.who
     key = session.developer_id.hex()
@@ -55,7 +55,7 @@ async def check_code(visit: Visit) -> Response:
 
 
 async def _tell_of_guessing(visit: Visit) -> None:
-    """Whoever gets this far knows the password: its owner has to hear of it."""
+    """The caller knows the password, so the owner of the account is warned by mail."""
     portal = visit.portal
     what = "Your password was right at a sign-in, and then many wrong codes were entered for the second step."
     message = messages.security_notice(visit.who.email, what, portal.url("/account/security"))
@@ -65,7 +65,7 @@ async def _tell_of_guessing(visit: Visit) -> None:
 async def passkey_options(visit: Visit) -> Response:
     """For the script of the page: which passkeys may answer, and the challenge for them to sign.
 
-    Before a password was given none is named, so that nothing tells who has an account.
+    Before a password was given none is named, so that the answer does not show who has an account.
     """
     where = ceremonies.site(visit.portal.base_url)
     if where is None:

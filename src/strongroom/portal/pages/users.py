@@ -53,11 +53,11 @@ async def change(visit: Visit) -> Response:
         return visit.ask("Suspend the user?", text, "Suspend", path)
 
     # The user is in another database than the audit, so no transaction holds both. What is to be done is noted first:
-    # without that line nothing happens, and whatever fails afterwards leaves it standing.
+    # without that line nothing happens, and it stays if a later step fails.
     asked, succeeded, failed = _ACTS[act]
     await visit.write(lambda tx: note(tx, asked))
     done = await (directory.suspend if act == "suspend" else directory.resume)(provider_id, user_id)
-    # In any case, also where the visitor was put out meanwhile.
+    # In any case, also where the visitor was removed meanwhile.
     await portal.store.write(lambda tx: note(tx, succeeded if done else failed))
     return visit.redirect(path, succeeded if done else "nothing_changed")
 

@@ -71,7 +71,7 @@ function fail(error) {
 function message(error) {
   if (error instanceof Unreachable) return new Error("The service could not be reached.");
   const known = error instanceof CryptoError || error instanceof ProtocolViolation || error instanceof Refused;
-  // A missing part, a number for a text: whatever the code stumbled over came from the service.
+  // A missing part, or a number in place of a text: the fault is in the service's answer.
   return known ? error : new Error("What the service answered is not what the protocol says.");
 }
 

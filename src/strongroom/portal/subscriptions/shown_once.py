@@ -1,4 +1,4 @@
-"""Keys on their way from the action that made them to the one page that shows them."""
+"""New keys, kept for the one page that shows them after the action that made them."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""The frame around every page: who calls, may they, is the form ours, and the headers that keep a browser strict."""
+"""The frame around every page: authentication, authorisation, the check of forms, and security headers."""
 
 import logging
 import re
@@ -78,8 +78,8 @@ class Frame:
         return response
 
     async def _form(self, page: Page, request: Request) -> Form | None:
-        # Read before anybody looks who calls and what they may: a form that takes its time to arrive must not be done
-        # by somebody who was removed, or signed out everywhere, in the meantime.
+        # Read before the caller is authenticated and authorised: a form that arrives slowly must not take effect for a
+        # caller who was removed, or signed out everywhere, in the meantime.
         if page.method != "POST":
             return Form({})
         try:
@@ -212,7 +212,7 @@ class _Endpoint:
 def _refusal(page: Page, visit: Visit) -> Response | None:
     """The answer to a caller who may not call this page, or None."""
     if page.path == "/sign-out" and visit.session is None:
-        return visit.redirect("/sign-in", "signed_out")  # it ended by itself: there is nothing that a form could do
+        return visit.redirect("/sign-in", "signed_out")  # the session had expired: the form has no effect
     if page.needs is Needs.anybody:
         return None
     session = visit.session
@@ -227,7 +227,7 @@ def _refusal(page: Page, visit: Visit) -> Response | None:
         return None
     allowed = visit.is_operator if page.needs is Needs.operator else visit.membership is not None
     if not allowed:
-        # Somebody else's organisation answers like one that does not exist.
+        # Another organisation gets the same answer as one that does not exist.
         return visit.page("refused.html", status=404, reason="absent")
     if page.needs is Needs.owner and visit.organisation.role != "owner":
         return visit.page("refused.html", status=403, reason="role")

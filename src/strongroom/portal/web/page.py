@@ -113,7 +113,7 @@ class Visit:
     async def write(self, work: Work[T]) -> T:
         """Run an act of the visitor as one transaction, then have the mail sent that it put down.
 
-        `Forbidden` where the visitor was put out of the organisation of the path meanwhile, or has another role.
+        `Forbidden` where the visitor was removed from the organisation of the path meanwhile, or has another role.
         """
 
         async def act(tx: Transaction) -> T:
@@ -128,7 +128,7 @@ class Visit:
         return done
 
     async def count(self, limit: Limit, key: str) -> None:
-        """One more time for this key, in a transaction of its own; `TooMany` once the limit is passed."""
+        """Count one more for this key, in a transaction of its own; `TooMany` above the limit."""
         portal = self.portal
         await portal.store.write(lambda tx: limits.count(tx, portal.secret, limit, key, self.now))
 
@@ -149,7 +149,7 @@ class Visit:
             membership=self.membership,
             is_operator=self.is_operator,
             notice=notice,
-            # Not `request.url`, which also reads the Host header and the query, whatever they hold.
+            # Not `request.url`, which also reads the unchecked Host header and query.
             here=self.request.scope["path"],
             form=self.form,
             base_url=self.portal.base_url,
@@ -170,7 +170,7 @@ class Visit:
         """A page that says what an action would do, and a button that does it; `fields` of the form go along.
 
         With `asks_reason` there is a field for one, which may stay empty.
-        Without a script there is no other way to ask, and a slip of the mouse should end nothing.
+        Without JavaScript there is no other way to ask for confirmation, and a wrong click should end nothing.
         """
         return self.page(
             "sure.html",

@@ -41,7 +41,7 @@ def safe_next(path: str) -> str:
 
 
 async def password_is_right(visit: Visit, developer: Developer, password: str) -> bool:
-    """Asked again within a session, before something that a stolen session must not do; `TooMany`."""
+    """Ask for the password again within a session, before an act that a stolen session must not do; `TooMany`."""
     portal, key = visit.portal, developer.id.hex()
     await visit.count(limits.CONFIRM_PASSWORD, key)
     if not await portal.passwords.verify(password, developer.password_hash):
@@ -53,7 +53,7 @@ async def password_is_right(visit: Visit, developer: Developer, password: str) -
 async def require_unchanged(tx: Transaction, developer: Developer) -> None:
     """`BadForm` where the password that was verified is not the password any more.
 
-    Verifying takes a while: a reset in that time has to win over whoever used the old password.
+    Verifying takes a while: a reset in that time has to win over a sign-in with the old password.
     """
     current = await developers.read(tx, developer.id)
     if current is None or current.password_changed_at != developer.password_changed_at:
@@ -69,6 +69,6 @@ async def first_factor_comes(visit: Visit, tx: Transaction) -> None:
 
 
 async def after_new_password(tx: Transaction, developer_id: bytes, *, but: bytes | None = None) -> None:
-    """Whoever got in with the old password is out, and no link of before brings them back."""
+    """End the sessions that the old password opened, and every unused link."""
     await sessions.end_all(tx, developer_id, but=but)
     await links.forget_all(tx, developer_id)

@@ -24,7 +24,7 @@ _EMPTY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CipherArtefacts:
-    """What stands beside an Aes256Gcm ciphertext: IV, authentication tag and additional authenticated data."""
+    """The artefacts of an Aes256Gcm ciphertext: IV, authentication tag and additional authenticated data."""
 
     iv: bytes
     at: bytes

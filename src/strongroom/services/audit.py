@@ -26,7 +26,7 @@ _LAST = b"\xff" * 16
 
 
 class Action(StrEnum):
-    """Every act that is noted. The names stand in databases: none is ever changed, or used again for another act."""
+    """Every act in the audit. The names are stored: none is ever changed, or used again for another act."""
 
     organisation_created = auto()
     organisation_renamed = auto()
@@ -93,7 +93,7 @@ async def record(
     object_id: bytes | None = None,
     detail: str = "",
 ) -> None:
-    """Note an act in its own transaction: what cannot be noted does not happen.
+    """Record an act in the act's own transaction: an act that cannot be recorded does not happen.
 
     `subject_id` is the provider or developer it belongs to; `detail` a few plain words, cut at 200 characters. Never a
     secret, and never a user's name.

@@ -58,7 +58,7 @@ class PassphraseHasher:
         return await self._slowly(partial(self._verify, field, stored))
 
     def is_stale(self, stored: str) -> bool:
-        """Whether a hash was made under an earlier pepper or cost and should be made anew at this login."""
+        """Whether a hash was made under an earlier pepper or cost and should be made again at this login."""
         key_id, _, _ = stored.partition("$")
         return int(key_id) != self._secret.current_id or _class_of(stored) is None
 

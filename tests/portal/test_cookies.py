@@ -1,4 +1,4 @@
-"""Cookies where browsers come over TLS: bound to this host, and no other one's word for a session."""
+"""Cookies where browsers come over TLS: bound to this host, so that no other host can set a session."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

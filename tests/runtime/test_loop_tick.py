@@ -1,4 +1,4 @@
-"""A turn of the event loop: over before anything that arrives later, whatever becomes of the loop."""
+"""A tick of the event loop: it ends before anything that arrives later, also if the loop stops or is closed."""
 
 import asyncio
 

@@ -73,7 +73,7 @@ def test_two_secrets_are_active_while_one_is_rotated() -> None:
     assert ServerSecret(NEW).key("use", old.current_id) is None
 
 
-def test_two_secrets_that_cannot_be_told_apart_are_refused() -> None:
+def test_two_secrets_with_one_key_id_are_refused() -> None:
     current = bytes(32)
     others = (number.to_bytes(32, "big") for number in range(1, 10_000))
     twin = next(other for other in others if ServerSecret(other).current_id == ServerSecret(current).current_id)

@@ -270,7 +270,7 @@ async def test_a_caller_who_goes_leaves_all_or_nothing(store: Store) -> None:
     await store.check()
 
 
-async def test_whoever_comes_after_one_who_left_gets_no_answers_of_theirs(store: Store) -> None:
+async def test_a_connection_after_a_cancelled_caller_returns_no_old_answers(store: Store) -> None:
     chance = random.Random(1)
 
     async def work(number: int, tx: Transaction) -> list[Row]:

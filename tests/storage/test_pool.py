@@ -56,7 +56,7 @@ async def test_connections_are_opened_when_needed_and_used_again(server: Server)
     assert len({id(line) for line in taken}) == 3
 
 
-async def test_whoever_comes_when_all_are_out_gets_the_next_that_comes_back(server: Server) -> None:
+async def test_a_waiting_caller_gets_the_next_connection_returned(server: Server) -> None:
     own = Pool(server.connect, size=1)
     line = await own.take()
     waiting = [asyncio.ensure_future(own.take()) for _ in range(3)]
@@ -76,7 +76,7 @@ async def test_a_wait_has_an_end_and_loses_no_connection(server: Server) -> None
     assert await own.take() is line
 
 
-async def test_whoever_gives_up_while_it_is_handed_a_connection_loses_none(server: Server) -> None:
+async def test_a_caller_cancelled_while_it_gets_a_connection_loses_none(server: Server) -> None:
     own = Pool(server.connect, size=1)
     line = await own.take()
     gone, staying = asyncio.ensure_future(own.take()), asyncio.ensure_future(own.take())

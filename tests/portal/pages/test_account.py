@@ -47,7 +47,7 @@ async def test_changing_the_address_asks_for_the_password(site: "Site") -> None:
     assert await site.mails(NEW_EMAIL) == []
 
 
-async def test_a_taken_address_is_not_told_and_not_taken_over(site: "Site") -> None:
+async def test_a_taken_address_is_neither_revealed_nor_taken_over(site: "Site") -> None:
     await site.sign_up(NEW_EMAIL)
     browser = await site.sign_up()
     await browser.get("/account")

@@ -1,4 +1,4 @@
-"""The operator's pages: who gets in, and what they tell of the file of products."""
+"""The operator's pages: who is admitted, and what they show about the file of products."""
 
 import re
 from dataclasses import replace
@@ -71,7 +71,7 @@ async def test_what_waits_is_shown_page_by_page(site: "Site", monkeypatch: pytes
     assert sorted(seen) == [f"app {number}" for number in range(5)]
 
 
-async def test_a_broken_file_of_products_is_told(site: "Site", tmp_path: Path) -> None:
+async def test_a_broken_file_of_products_is_reported(site: "Site", tmp_path: Path) -> None:
     path = tmp_path / "products.toml"
     path.write_text(GOOD, "utf-8")
     object.__setattr__(site.portal, "products", Products(path))

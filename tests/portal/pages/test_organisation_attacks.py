@@ -1,4 +1,4 @@
-"""Attacks from within an organisation: by a member, by an owner who was put out, by a name, by a key that leaked."""
+"""Attacks from within an organisation: by a member, by a removed owner, by a name, by a leaked key."""
 
 import asyncio
 import re
@@ -61,7 +61,7 @@ async def opens(site: Any, key: str) -> bool:
 
 
 @pytest.mark.parametrize("act", ["remove", "role"])
-async def test_who_was_put_out_does_not_come_back_by_an_invitation_of_their_own(site: Any, act: str) -> None:
+async def test_a_removed_owner_does_not_come_back_by_an_own_invitation(site: Any, act: str) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     bob = await joined(site, ada, base, "owner")
@@ -101,7 +101,7 @@ async def test_one_invitation_accepted_many_times_at_once_is_joined_once(site: A
     assert ada.text.count(" joined") == 1
 
 
-async def test_nobody_can_act_in_the_name_of_the_operator(site: Any) -> None:
+async def test_members_cannot_act_in_the_name_of_the_operator(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     bob = await joined(site, ada, base, "member", name="the operator")

@@ -32,7 +32,7 @@ SHOWS_ONCE = "{shown}"
 
 
 def address(page: Page, acme: Organisation) -> str:
-    """What is nobody's in particular is named `x`."""
+    """Parameters that belong to no organisation are named `x`."""
     return acme.address(page, link="x", code="x", operation="x", name="x")
 
 

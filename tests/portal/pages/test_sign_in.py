@@ -83,8 +83,8 @@ async def test_behind_a_trusted_proxy_everybody_counts_alone(
     async def try_from(address: str) -> int:
         browser = site.browser()
         await browser.get("/sign-in")
-        told = {"X-Forwarded-For": f"192.0.2.1, {address}"}
-        return (await browser.send("/sign-in", told, email="eve@example.com", password="wrong")).status_code
+        headers = {"X-Forwarded-For": f"192.0.2.1, {address}"}
+        return (await browser.send("/sign-in", headers, email="eve@example.com", password="wrong")).status_code
 
     assert [await try_from("203.0.113.7") for _ in range(3)] == [422, 422, 429]
     assert await try_from("203.0.113.8") == (422 if trusted else 429)
@@ -204,7 +204,7 @@ async def test_a_form_sent_after_the_session_ended_leads_back_to_its_page(site: 
     assert 'value="Acme"' not in browser.text
 
 
-async def test_whoever_is_signed_in_already_goes_on_to_the_page(site: "Site") -> None:
+async def test_a_signed_in_developer_is_redirected_to_the_page(site: "Site") -> None:
     browser = await site.sign_up()
     await browser.get("/sign-in?next=/products")
     assert browser.path == "/products"

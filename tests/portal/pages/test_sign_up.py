@@ -1,4 +1,4 @@
-"""Signing up: a link in the mail confirms it, and nothing on a page tells who has an account."""
+"""Signing up: a link in the mail confirms it, and no page reveals who has an account."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 EMAIL = "ada@example.com"
 PASSWORD = "plain words for a portal"
-OTHER = "other words of somebody"
+OTHER = "other words of an attacker"
 
 
 async def sign_up(browser: "Browser", email: str = EMAIL, password: str = PASSWORD) -> "httpx.Response":

@@ -1,4 +1,4 @@
-"""Makes the portal of a service, and its pages when they are first asked for: their libraries are slow to import."""
+"""Makes the portal of a service, and its pages on the first request: their libraries are slow to import."""
 
 import asyncio
 import logging

@@ -13,7 +13,7 @@ ON CONFLICT (bucket) DO UPDATE SET
     amount = CASE WHEN attempts.ends_at <= :now THEN 1 ELSE attempts.amount + 1 END,
     ends_at = CASE WHEN attempts.ends_at <= :now THEN :ends_at ELSE attempts.ends_at END
 """
-KNOW = """
+REMEMBER = """
 INSERT INTO attempts (bucket, amount, ends_at) VALUES (:bucket, 0, :ends_at)
 ON CONFLICT (bucket) DO UPDATE SET ends_at = :ends_at
 """
@@ -50,9 +50,9 @@ CHALLENGES_FROM = Limit("challenges-from", 60, 10 * MINUTE)
 CONFIRM_PASSWORD = Limit("confirm-password", 10, 15 * MINUTE)
 """The password asked again within a session, for one account."""
 ACTS = Limit("acts", 120, 10 * MINUTE)
-"""What one developer makes and changes in organisations: much of it leaves rows for good."""
+"""Acts of one developer in organisations: many of them leave permanent rows."""
 CLOSINGS = Limit("closings", 10, DAY)
-"""Organisations that one developer closes: their names stay taken, and they count no more among those one may own."""
+"""Organisations that one developer closes: their names stay taken, and they no longer count as owned."""
 MAIL_FROM = Limit("mail-from", 20, HOUR)
 """Messages that one network address causes."""
 MAIL_TO_FROM = Limit("mail-to-from", 3, HOUR)
@@ -60,7 +60,7 @@ MAIL_TO_FROM = Limit("mail-to-from", 3, HOUR)
 MAIL_TO = Limit("mail-to", 10, HOUR)
 """Messages of one kind to one mailbox from all networks: high enough that a stranger cannot use up the owner's."""
 OPERATOR_NEWS = Limit("operator-news", 5, HOUR)
-"""Messages to one operator about subscriptions that wait: all of them stand on the operator's page."""
+"""Messages to one operator about subscriptions that wait: the operator's page lists all of them."""
 
 
 class TooMany(Exception):
@@ -87,19 +87,19 @@ async def count(tx: Transaction, secret: ServerSecret, limit: Limit, key: str, n
 
 
 async def count_mail(tx: Transaction, secret: ServerSecret, kind: str, email: str, network: str, now: int) -> None:
-    """One more message that the owner of the address may not have asked for; `TooMany`."""
+    """Count one more message that the owner of the address may not have requested; `TooMany`."""
     box = mailbox(email)
     await count(tx, secret, MAIL_TO_FROM, f"{box}\x00{network}", now)
     # Each kind alone: a stranger who causes sign-up mail must not keep the owner from resetting the password.
     await count(tx, secret, MAIL_TO, f"{kind}\x00{box}", now)
 
 
-async def know(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> None:
+async def remember_network(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> None:
     """The right password for this account came from this network."""
-    await tx.execute(KNOW, bucket=_known(secret, account, network), ends_at=now + KNOWN)
+    await tx.execute(REMEMBER, bucket=_known(secret, account, network), ends_at=now + KNOWN)
 
 
-async def knows(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> bool:
+async def is_known_network(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> bool:
     row = await tx.one(READ, bucket=_known(secret, account, network))
     return row is not None and row[1] > now
 

@@ -30,7 +30,7 @@ DELETE FROM notifications_sent WHERE (subject_id, kind, occasion) IN (
 KEPT = 100 * DAY
 """Longer than any notification can become due again: two weeks before an end, a month of a quota."""
 OLD_KEY = "old"
-"""The kind that is noted with the key itself: a key grows old once, and much later than after `KEPT`."""
+"""The kind that is recorded with the key itself: a key becomes old once, and much later than after `KEPT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ async def _send(portal: Portal, provider_id: bytes, some: list[Notification], se
         members = await organisations.members_of(tx, provider_id) if ours else []
         for email in (member.email for member in members if member.role == "owner"):
             message = ours[0].message(email) if len(ours) == 1 else several(email, provider_id, ours)
-            await portal.mail.put(tx, message, now)
+            await portal.mail.enqueue(tx, message, now)
         return len(ours)
 
     return await portal.store.write(work) if fresh else 0

@@ -28,7 +28,7 @@ FROM developers WHERE id = :id
 """
 # Locks the row: other requests that open sessions of this developer, or end them all, wait. Otherwise a session that is
 # being opened with an old password could be overlooked.
-TAKE_TURN = "UPDATE developers SET name = name WHERE id = :id"
+LOCK = "UPDATE developers SET name = name WHERE id = :id"
 RENAME = "UPDATE developers SET name = :name WHERE id = :id"
 SET_PASSWORD = "UPDATE developers SET password_hash = :password_hash, password_changed_at = :now WHERE id = :id"  # noqa: S105  # SQL
 REHASH = "UPDATE developers SET password_hash = :password_hash WHERE id = :id AND password_hash = :before"
@@ -61,7 +61,7 @@ class Developer:
         return f"Developer({self.id.hex()})"
 
 
-def called(name: str, email: str) -> str:
+def display_name(name: str, email: str) -> str:
     """The developer as others see them. A name can be chosen freely, so the address always follows it."""
     return f"{name} ({email})" if name else email
 
@@ -87,13 +87,13 @@ async def read(tx: Transaction, developer_id: bytes) -> Developer | None:
     return None if row is None else Developer(*row)
 
 
-async def take_turn(tx: Transaction, developer_id: bytes) -> bool:
+async def lock(tx: Transaction, developer_id: bytes) -> bool:
     """Lock the developer's row until the end of the transaction; false where there is none.
 
     Passwords, second factors and memberships change under this lock: an account that is deleted at the same time would
     otherwise leave a membership behind. It is taken before the lock of any other row.
     """
-    return await tx.run(TAKE_TURN, id=developer_id) == 1
+    return await tx.run(LOCK, id=developer_id) == 1
 
 
 async def rename(tx: Transaction, developer_id: bytes, name: str) -> None:

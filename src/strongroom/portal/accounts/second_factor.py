@@ -31,7 +31,7 @@ UPDATE recovery_codes SET used_at = :now
 WHERE developer_id = :developer_id AND code_hash = :code_hash AND used_at IS NULL
 """
 # Only what was read before: a key that was turned on meanwhile is another one.
-SEAL_ANEW = "UPDATE developers SET totp_key = :totp_key WHERE id = :id AND totp_key = :before"
+RESEAL = "UPDATE developers SET totp_key = :totp_key WHERE id = :id AND totp_key = :before"
 COUNT_CODES = "SELECT count(*) FROM recovery_codes WHERE developer_id = :developer_id AND used_at IS NULL"
 
 
@@ -65,12 +65,12 @@ def unseal_key(secret: ServerSecret, developer_id: bytes, sealed: bytes) -> str:
     return unseal(secret, "totp", developer_id, sealed).decode()
 
 
-async def seal_anew(tx: Transaction, secret: ServerSecret, developer_id: bytes, sealed: bytes) -> None:
+async def reseal(tx: Transaction, secret: ServerSecret, developer_id: bytes, sealed: bytes) -> None:
     """Move a key that the previous server secret sealed to the current one, so that it outlives the rotation."""
     if is_current(secret, "totp", developer_id, sealed):
         return
-    anew = seal_key(secret, developer_id, unseal_key(secret, developer_id, sealed))
-    await tx.execute(SEAL_ANEW, id=developer_id, totp_key=anew, before=sealed)
+    resealed = seal_key(secret, developer_id, unseal_key(secret, developer_id, sealed))
+    await tx.execute(RESEAL, id=developer_id, totp_key=resealed, before=sealed)
 
 
 async def turn_on(tx: Transaction, developer_id: bytes, sealed_key: bytes, step: int, now: int) -> None:

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from strongroom.access import providers, subscriptions
 from strongroom.portal.accounts import developers
-from strongroom.portal.accounts.developers import called
+from strongroom.portal.accounts.developers import display_name
 from strongroom.portal.membership import invitations
 from strongroom.runtime.ids import to_text
 from strongroom.services.audit import Action, AuditEvent
@@ -104,5 +104,5 @@ async def names(tx: Transaction, provider_id: bytes, people: set[bytes], now: in
     for developer_id in people:
         found = await developers.read(tx, developer_id)
         if found is not None:
-            named[developer_id] = called(found.name, found.email)
+            named[developer_id] = display_name(found.name, found.email)
     return Names(named)

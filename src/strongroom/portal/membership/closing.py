@@ -26,7 +26,7 @@ async def close(tx: Transaction, portal: Portal, provider: ProviderRecord, actor
     members = await organisations.members_of(tx, provider.id)
     await tx.execute(END_MEMBERSHIPS, provider_id=provider.id)
     for member in members:
-        await portal.mail.put(tx, messages.organisation_closed(member.email, provider.name, portal.url("/")), now)
+        await portal.mail.enqueue(tx, messages.organisation_closed(member.email, provider.name, portal.url("/")), now)
     await audit.record(tx, provider.id, Action.organisation_closed, now, actor_id=actor_id, detail=provider.name)
     people = counted(len(members), "person", "people")
     await audit.record(tx, provider.id, Action.members_let_go, now, actor_id=actor_id, detail=people)

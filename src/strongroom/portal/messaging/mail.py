@@ -68,7 +68,7 @@ class MailQueue:
     def is_set_up(self) -> bool:
         return self._mailer is not None
 
-    async def put(self, tx: Transaction, message: Message, now: int) -> None:
+    async def enqueue(self, tx: Transaction, message: Message, now: int) -> None:
         """Queue a message in the caller's transaction. It is sealed, because a link in clear would open an account."""
         row = new_row_id(now)
         sealed = seal(self._secret, "mail", row, msgspec.json.encode(message))
@@ -97,7 +97,7 @@ class MailQueue:
             try:
                 await self.send_due()
             except Unavailable as error:
-                _logger.warning("mail put off", extra={"cause": type(error.__cause__).__name__})
+                _logger.warning("mail postponed", extra={"cause": type(error.__cause__).__name__})
             except Exception:
                 # An unexpected error must not stop the queue for as long as this process runs.
                 _logger.exception("mail failed")
@@ -136,7 +136,7 @@ class MailQueue:
             if tries + 1 < MAX_TRIES:
                 return 0
         except Unreadable:
-            _logger.warning("mail not sent: sealed under a server secret that is gone")
+            _logger.warning("mail not sent: sealed under a server secret that is no longer configured")
         except Exception:
             # One message that a library cannot handle must not keep all others from being sent.
             _logger.exception("mail not sent", extra={"tries": tries + 1})

@@ -92,7 +92,7 @@ def security_notice(to: str, what: str, url: str) -> Message:
         to,
         "A change to your Strongroom account",
         what,
-        "If it was not you, reset the password at once and look at where you are signed in.",
+        "If it was not you, reset the password at once and check where you are signed in.",
         button="Look at the account",
         url=url,
     )
@@ -135,7 +135,7 @@ def subscription_waits(to: str, name: str, organisation: str, product: str, url:
     return compose(
         to,
         "A Strongroom subscription waits for you",
-        f"The organisation “{organisation}” subscribed to {product} and calls it “{name}”. Its keys open nothing until "
+        f"The organisation “{organisation}” subscribed to {product} and calls it “{name}”. Its keys are refused until "
         "you approve it and the developer activates it.",
         f"There are at most {OPERATOR_NEWS.times} of these messages in an hour; the operator's page shows all that "
         "waits.",
@@ -186,7 +186,7 @@ def quota_used(to: str, name: str, percent: int, quota: int, url: str) -> Messag
         f"The subscription “{name}” has used {percent} % or more of the {counted(quota, 'call')} that its product "
         "states for a month.",
         "No call is refused for this: the quota is not enforced. Ask the operator for a larger product if you "
-        "need one. The calls are counted anew with the next month (UTC).",
+        "need one. The count starts again with the next month (UTC).",
         button="Look at the usage",
         url=url,
     )

@@ -17,7 +17,7 @@ from strongroom.storage import Transaction
 WRONG_PASSWORD = "This is not your password."  # noqa: S105  # what a page says
 
 
-async def own(visit: Visit) -> Developer:
+async def current_developer(visit: Visit) -> Developer:
     """The developer of the visit."""
     found = await visit.read(lambda tx: developers.read(tx, visit.who.developer_id))
     if found is None:
@@ -26,7 +26,7 @@ async def own(visit: Visit) -> Developer:
 
 
 async def show(visit: Visit) -> Response:
-    return visit.page("account.html", developer=await own(visit))
+    return visit.page("account.html", developer=await current_developer(visit))
 
 
 async def rename(visit: Visit) -> Response:
@@ -34,14 +34,14 @@ async def rename(visit: Visit) -> Response:
     error = name_error(name) if name else None
     if error is not None:
         errors = {"name": error}
-        return visit.page("account.html", developer=await own(visit), errors=errors)
+        return visit.page("account.html", developer=await current_developer(visit), errors=errors)
     await visit.write(lambda tx: developers.rename(tx, visit.who.developer_id, name))
     return visit.redirect("/account", "name_changed")
 
 
 async def ask_for_email(visit: Visit) -> Response:
     """A link goes to the new address. Only the mail says whether the address has an account; the page does not."""
-    portal, developer = visit.portal, await own(visit)
+    portal, developer = visit.portal, await current_developer(visit)
     email = canonical_email(visit.form.text("email"))
     errors = {}
     if email is None:
@@ -60,7 +60,7 @@ async def ask_for_email(visit: Visit) -> Response:
             message = messages.address_wanted(email, portal.url("/account"))
         else:
             message = messages.change_email(email, portal.url(f"/account/email/{link}"))
-        await portal.mail.put(tx, message, visit.now)
+        await portal.mail.enqueue(tx, message, visit.now)
 
     await portal.mail.write_unless_flooded(work)
     return visit.redirect("/account", "email_link_sent")
@@ -97,7 +97,7 @@ async def change_email(visit: Visit) -> Response:
             used.email, "This is the address of your account now.", portal.url("/account")
         )
         for message in (notice, messages.address_left(before.email)):
-            await portal.mail.put(tx, message, visit.now)
+            await portal.mail.enqueue(tx, message, visit.now)
         return True
 
     if not await visit.write(work):
@@ -107,8 +107,8 @@ async def change_email(visit: Visit) -> Response:
 
 async def delete_unless_needed(tx: Transaction, developer_id: bytes, now: int) -> bool:
     """False, and nothing done, where an organisation would be left without an owner."""
-    await developers.take_turn(tx, developer_id)
-    await organisations.take_turns(tx, developer_id)
+    await developers.lock(tx, developer_id)
+    await organisations.lock_roles(tx, developer_id)
     if await organisations.owned_alone(tx, developer_id):
         return False
     await organisations.leave_all(tx, developer_id, now)
@@ -121,7 +121,7 @@ async def show_delete(visit: Visit) -> Response:
 
 
 async def delete(visit: Visit) -> Response:
-    portal, developer = visit.portal, await own(visit)
+    portal, developer = visit.portal, await current_developer(visit)
     if not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
         return await _delete_form(visit, {"password": WRONG_PASSWORD})
 
@@ -129,7 +129,7 @@ async def delete(visit: Visit) -> Response:
         await signing_in.require_unchanged(tx, developer)
         if not await delete_unless_needed(tx, developer.id, visit.now):
             return False
-        await portal.mail.put(tx, messages.account_deleted(developer.email), visit.now)
+        await portal.mail.enqueue(tx, messages.account_deleted(developer.email), visit.now)
         return True
 
     if not await visit.write(work):

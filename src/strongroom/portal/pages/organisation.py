@@ -60,7 +60,7 @@ async def create(visit: Visit) -> Response:
 
     if error is None:
         try:
-            provider_id = await visit.write(lambda tx: organisations.found(tx, name, developer_id, now))
+            provider_id = await visit.write(lambda tx: organisations.create(tx, name, developer_id, now))
         except TooManyOrganisations:
             error = f"You own {MAX_OWNED} organisations already."
         except providers.NameTaken:

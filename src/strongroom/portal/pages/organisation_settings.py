@@ -1,4 +1,4 @@
-"""What only owners change of an organisation itself: its name, and its end."""
+"""The settings of an organisation, for owners: renaming and closing it."""
 
 from starlette.responses import Response
 
@@ -6,7 +6,7 @@ from strongroom.access.closing import InUse
 from strongroom.access.providers import NameTaken
 from strongroom.portal import limits
 from strongroom.portal.membership import closing, organisations
-from strongroom.portal.pages.account import WRONG_PASSWORD, own
+from strongroom.portal.pages.account import WRONG_PASSWORD, current_developer
 from strongroom.portal.pages.organisation import organisation_name_error, provider_of
 from strongroom.portal.rendering import ago
 from strongroom.portal.web import signing_in
@@ -35,7 +35,7 @@ async def rename(visit: Visit) -> Response:
 
 async def close(visit: Visit) -> Response:
     """For good, so the name has to be typed and the password given: a mistake or a stolen session is not enough."""
-    provider, developer = await provider_of(visit), await own(visit)
+    provider, developer = await provider_of(visit), await current_developer(visit)
     now, errors = visit.now, {}
     if visit.form.text("confirmation") != provider.name:
         errors["confirmation"] = "This is not the name of the organisation."

@@ -36,7 +36,7 @@ async def ask(visit: Visit) -> Response:
         else:
             link = await links.issue(tx, "reset", developer.id, email, visit.now)
             message = messages.reset(email, portal.url(f"/reset/{link}"))
-        await portal.mail.put(tx, message, visit.now)
+        await portal.mail.enqueue(tx, message, visit.now)
 
     await portal.mail.write_unless_flooded(work)
     return visit.redirect("/reset/sent")
@@ -72,7 +72,7 @@ async def set_new(visit: Visit) -> Response:
         await developers.set_password(tx, used.developer_id, password_hash, visit.now)
         await signing_in.after_new_password(tx, used.developer_id)
         await limits.forget(tx, portal.secret, limits.SIGN_IN_AS, used.email)
-        await portal.mail.put(
+        await portal.mail.enqueue(
             tx,
             messages.security_notice(used.email, "The password of your account was reset.", portal.url("/account")),
             visit.now,

@@ -33,13 +33,13 @@ async def sign_in(visit: Visit) -> Response:
     fresh_hash = await portal.passwords.hash(password) if portal.passwords.is_stale(developer.password_hash) else None
 
     async def work(tx: Transaction) -> tuple[sessions.Stage, str] | None:
-        await developers.take_turn(tx, developer.id)
+        await developers.lock(tx, developer.id)
         current = await developers.read(tx, developer.id)
         # The password that was verified must still be the current one: a reset may have happened meanwhile.
         if current is None or current.password_changed_at != developer.password_changed_at:
             return None
         await limits.forget(tx, portal.secret, limits.SIGN_IN_AS_FROM, _account_and_network(visit, email))
-        await limits.know(tx, portal.secret, email, visit.network, visit.now)
+        await limits.remember_network(tx, portal.secret, email, visit.network, visit.now)
         if fresh_hash is not None:
             await developers.replace_hash(tx, developer.id, developer.password_hash, fresh_hash)
         stage: sessions.Stage = "password" if await signing_in.has_second_factor(tx, developer.id) else "full"
@@ -78,7 +78,7 @@ async def _count(visit: Visit, tx: Transaction, email: str) -> None:
     await limits.count(tx, secret, limits.SIGN_IN_FROM, visit.network, visit.now)
     await limits.count(tx, secret, limits.SIGN_IN_AS_FROM, _account_and_network(visit, email), visit.now)
     # An attacker who guesses all day would otherwise lock the owner out.
-    if not await limits.knows(tx, secret, email, visit.network, visit.now):
+    if not await limits.is_known_network(tx, secret, email, visit.network, visit.now):
         await limits.count(tx, secret, limits.SIGN_IN_AS, email, visit.now)
 
 

@@ -41,7 +41,7 @@ async def sign_up(visit: Visit) -> Response:
             message = messages.already_signed_up(email, portal.url("/sign-in"))
         else:
             message = messages.confirm(email, portal.url(f"/confirm/{link}"))
-        await portal.mail.put(tx, message, visit.now)
+        await portal.mail.enqueue(tx, message, visit.now)
 
     await portal.mail.write_unless_flooded(work)
     return visit.redirect("/sign-up/sent")

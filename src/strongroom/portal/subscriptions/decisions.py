@@ -78,23 +78,25 @@ async def decide(
     record = await subscriptions.read(tx, provider_id, subscription_id)
     if record is None or not await DECISIONS[name].run(tx, record, now):
         return None
-    action, outcome, said = DECISIONS[name].action, DECISIONS[name].outcome, _said(reason)
+    action, outcome, said = DECISIONS[name].action, DECISIONS[name].outcome, _cleaned(reason)
     await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=subscription_id, detail=said)
     if mail is None:
         return 0
     url = f"{base_url}/organisations/{to_text(provider_id)}/subscriptions/{to_text(subscription_id)}"
     owners = (await organisations.owners_of(tx, [provider_id]))[provider_id]
     for owner in owners:
-        await mail.put(tx, messages.subscription_news(owner, record.name, outcome, url, said), now)
+        await mail.enqueue(tx, messages.subscription_news(owner, record.name, outcome, url, said), now)
     return len(owners)
 
 
-def _said(reason: str) -> str:
+def _cleaned(reason: str) -> str:
     """A reason for the audit and the mail, without characters that move or hide other text."""
     return "".join(character if character.isprintable() else " " for character in reason)[: lengths.MAX_REASON]
 
 
-async def tell_operators(tx: Transaction, portal: Portal, name: str, organisation: str, product: str, now: int) -> None:
+async def notify_operators(
+    tx: Transaction, portal: Portal, name: str, organisation: str, product: str, now: int
+) -> None:
     """Queue a message to every operator about a subscription that waits for approval, up to a limit for each.
 
     Beyond the limit nothing fails: the operator's page lists what waits.
@@ -106,7 +108,7 @@ async def tell_operators(tx: Transaction, portal: Portal, name: str, organisatio
         except TooMany:
             continue
         message = messages.subscription_waits(email, name, organisation, product, portal.url("/operator"))
-        await portal.mail.put(tx, message, now)
+        await portal.mail.enqueue(tx, message, now)
 
 
 async def reason_of(tx: Transaction, record: SubscriptionRecord) -> str | None:

@@ -21,7 +21,7 @@ class Used:
     """Calls in the busiest minute of the last day."""
     rate: int | None
     next_month: int
-    """When the calls are counted anew."""
+    """When the count starts again."""
 
     @property
     def percent(self) -> int:

@@ -30,7 +30,7 @@ class WrongExpiry(Exception):
 class Detail:
     subscription: SubscriptionRecord
     keys: list[SubscriptionKeyRecord]
-    """Those in force, whether or not their end has come, and those in their grace."""
+    """The current keys, expired ones included, and replaced keys in their grace."""
 
 
 async def subscribe(
@@ -42,7 +42,7 @@ async def subscribe(
     now: int,
     keys_expire_at: int | None = None,
 ) -> NewSubscription:
-    """A new subscription; who accepted the terms of which product is noted. `TooManySubscriptions`."""
+    """A new subscription; the audit records who accepted the terms of which product. `TooManySubscriptions`."""
     await tx.execute(providers.TAKE_TURN, provider_id=provider_id)
     provider = await providers.read(tx, provider_id)
     if provider is None or provider.closed_at is not None:

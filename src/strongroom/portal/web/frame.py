@@ -156,8 +156,8 @@ class Frame:
             return response
 
     async def _count_act(self, page: Page, visit: Visit) -> None:
-        # Accounts are free to have: without this one of them could fill the database with what it makes and cancels.
-        # What keeps the account safe is left out, or a stolen session could stand in its owner's way.
+        # Accounts are free: without this limit one of them could fill the database with objects it makes and cancels.
+        # Acts that protect the account are exempt: otherwise a stolen session could block its owner.
         if page.needs not in (Needs.signed_in, Needs.member, Needs.owner) or page.path.startswith("/account"):
             return
         await visit.count(limits.ACTS, visit.who.developer_id.hex())
@@ -176,13 +176,13 @@ async def _absent(visit: Visit) -> Response:
 
 
 async def _above(visit: Visit) -> Response:
-    """From an address that only takes forms, asked for again after a refusal, to the nearest page on the way up."""
+    """A GET of an address that only takes forms, as after a refusal: redirect to the nearest page above it."""
     path = visit.request.scope["path"].removeprefix(PREFIX).rpartition("/")[0]
     return visit.redirect(_nearest_shown(path))  # which decides who may see it
 
 
 def _nearest_shown(path: str) -> str:
-    """This page, or the one above it that can be asked for; empty for the first one."""
+    """This page, or the nearest one above it that answers GET; empty for the first page."""
     while path and not any(pattern.fullmatch(path) for pattern in _SHOWN):
         path = path.rpartition("/")[0]
     return path

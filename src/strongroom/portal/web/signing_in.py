@@ -1,4 +1,4 @@
-"""Signing in: what a password, a second factor and a reset have in common."""
+"""Signing in: what sign-in by password, second factor and reset share."""
 
 from strongroom.portal import limits
 from strongroom.portal.accounts import developers, links, passkeys, sessions
@@ -16,7 +16,7 @@ async def has_second_factor(tx: Transaction, developer_id: bytes) -> bool:
 
 
 async def open_session(visit: Visit, tx: Transaction, developer_id: bytes, stage: sessions.Stage) -> str:
-    """A new session's token; the one this browser had before ends, so that no planted one goes on."""
+    """A new session's token. The browser's previous session ends, against session fixation."""
     if visit.token is not None:
         await sessions.end(tx, visit.token)
     lifetime = visit.portal.settings.portal_session_lifetime * SECOND
@@ -25,7 +25,7 @@ async def open_session(visit: Visit, tx: Transaction, developer_id: bytes, stage
 
 
 def remember(visit: Visit, token: str) -> None:
-    """The cookie. It goes with the browser; the session ends by itself before that."""
+    """Set the session cookie. It lasts as long as the browser runs; the session expires before that."""
     visit.set_cookie(cookies.Cookie(cookies.SESSION, token))
     visit.set_cookie(cookies.expired(cookies.FORM))
 
@@ -35,7 +35,7 @@ def forget(visit: Visit) -> None:
 
 
 def safe_next(path: str) -> str:
-    """A page of this portal to go on to, or the first one: never another site's (open redirect)."""
+    """A page of this portal to continue with, or the first one: never another site (open redirect)."""
     plain = path.isascii() and path.isprintable() and not set(path) & set("\\?#%")
     return path if plain and path.startswith("/") and not path.startswith("//") and len(path) < 200 else "/"
 
@@ -60,10 +60,10 @@ async def require_unchanged(tx: Transaction, developer: Developer) -> None:
         raise BadForm
 
 
-async def first_factor_comes(visit: Visit, tx: Transaction) -> None:
+async def before_first_factor(visit: Visit, tx: Transaction) -> None:
     """End the other sessions when the first second factor is turned on: they were opened with a password alone."""
     developer_id = visit.who.developer_id
-    await developers.take_turn(tx, developer_id)
+    await developers.lock(tx, developer_id)
     if not await has_second_factor(tx, developer_id):
         await sessions.end_all(tx, developer_id, but=visit.who.id)
 

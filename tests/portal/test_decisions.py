@@ -116,7 +116,7 @@ async def test_a_rejected_subscription_has_ended(site: "Site", run: Run) -> None
     assert (await run("admin", "subscription", "waiting")).stdout == ""
 
 
-async def test_why_a_subscription_is_suspended_stands_on_its_page_until_it_is_resumed(site: "Site", run: Run) -> None:
+async def test_the_reason_of_a_suspension_is_shown_until_it_is_resumed(site: "Site", run: Run) -> None:
     browser = await site.sign_up()
     provider, subscription = await apply_for(browser, "Acme", "shop")
     page = f"/organisations/{provider}/subscriptions/{subscription}"

@@ -104,7 +104,7 @@ async def test_a_message_goes_out_over_smtp_in_both_forms(server: int, inbox: In
 
 
 @pytest.mark.parametrize("credentials", ["portal:wrong", "nobody:p%2Fw"])
-async def test_a_refused_login_is_said_without_the_password(server: int, inbox: Inbox, credentials: str) -> None:
+async def test_a_refused_login_is_reported_without_the_password(server: int, inbox: Inbox, credentials: str) -> None:
     mailer = SmtpMailer(f"smtp://{credentials}@127.0.0.1:{server}", "portal@vault.example")
     with pytest.raises(NotSent) as caught:
         await mailer.send(MESSAGE)

@@ -67,9 +67,7 @@ def test_the_end_does_not_fall_with_the_product() -> None:
     assert expiry("", replace(ends, product=None), None, NOON) is None
 
 
-async def test_an_organisation_has_so_many_subscriptions_and_no_more(
-    site: "Site", monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_subscriptions_of_an_organisation_are_limited(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     assert subscribing.MAX_IN_FORCE == 50
     monkeypatch.setattr(subscribing, "MAX_IN_FORCE", 2)
     browser = await site.sign_up()
@@ -85,9 +83,7 @@ async def test_an_organisation_has_so_many_subscriptions_and_no_more(
     await subscribe(browser, base, "sandbox")
 
 
-async def test_a_developer_owns_so_many_organisations_and_no_more(
-    site: "Site", monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_organisations_of_a_developer_are_limited(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     assert organisations.MAX_OWNED == 20
     monkeypatch.setattr(organisations, "MAX_OWNED", 1)
     browser = await site.sign_up()

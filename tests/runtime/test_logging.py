@@ -74,7 +74,7 @@ class Writes(io.StringIO):
         return super().write(text)
 
 
-def test_the_access_log_has_a_line_for_each_request_written_once_a_turn() -> None:
+def test_the_access_log_has_a_line_for_each_request_written_once_a_tick() -> None:
     stream = Writes()
     access_log = AccessLog(stream)
 

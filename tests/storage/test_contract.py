@@ -248,7 +248,7 @@ async def test_read_many_gives_every_row(store: Store) -> None:
     assert len(await store.read_many(lambda tx: tx.all(NAMES))) == 1000
 
 
-async def test_a_caller_who_goes_leaves_all_or_nothing(store: Store) -> None:
+async def test_a_cancelled_write_is_stored_completely_or_not_at_all(store: Store) -> None:
     async def work(number: int, tx: Transaction) -> None:
         await put(tx, number, f"{number}a")
         await tx.one("SELECT 1")

@@ -146,7 +146,7 @@ async def test_a_developer_owns_twenty_at_most(store: Store) -> None:
     assert await store.write(lambda tx: organisations.create(tx, f"Globex {refused}", BOB, NOW))
 
 
-async def test_a_name_is_taken_by_one_of_those_who_want_it(store: Store) -> None:
+async def test_of_concurrent_callers_one_gets_the_name(store: Store) -> None:
     answers = await asyncio.gather(
         *(store.write(lambda tx, who=who: organisations.create(tx, "Acme", who, NOW)) for who in (ADA, BOB, CEM)),  # type: ignore[misc]  # bound early
         return_exceptions=True,
@@ -155,7 +155,7 @@ async def test_a_name_is_taken_by_one_of_those_who_want_it(store: Store) -> None
     assert len(await store.read(lambda tx: tx.all("SELECT 1 FROM memberships"))) == 1
 
 
-async def test_no_membership_outlives_an_account_that_is_deleted_at_the_same_time(store: Store) -> None:
+async def test_no_membership_remains_of_an_account_deleted_at_the_same_time(store: Store) -> None:
     await store.write(lambda tx: organisations.add(tx, ACME, CEM, "owner", NOW))
     for number, begin in enumerate(
         (

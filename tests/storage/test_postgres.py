@@ -105,14 +105,14 @@ def raising(state: str) -> str:
 
 
 @pytest.mark.parametrize("wrong", [END_MYSELF, raising("40001"), raising("40P01"), raising("57P01"), raising("25006")])
-async def test_what_surely_stored_nothing_is_tried_once_more(store: PostgresStore, wrong: str) -> None:
+async def test_a_write_that_surely_stored_nothing_is_retried(store: PostgresStore, wrong: str) -> None:
     work = Runs(wrong)
     assert await store.write(work) == 2
     assert await count(store) == 1
 
 
 @pytest.mark.parametrize("state", ["40001", "40P01"])
-async def test_what_the_neighbours_undid_is_tried_again_a_few_times(store: PostgresStore, state: str) -> None:
+async def test_a_write_rolled_back_by_a_conflict_is_retried_a_few_times(store: PostgresStore, state: str) -> None:
     assert await store.write(Runs(raising(state), times=3)) == 4
     assert await count(store) == 1
 
@@ -234,7 +234,7 @@ async def test_no_more_connections_are_opened_than_were_asked_for(database: "Dat
     assert len({row[0] for row in pids if row is not None}) == 2
 
 
-async def test_an_unused_store_holds_a_restore_off(store: PostgresStore, database: "Database") -> None:
+async def test_an_unused_store_blocks_a_restore(store: PostgresStore, database: "Database") -> None:
     restore = PostgresDestination(database.setting, "area")
     assert not await restore.shut_out()
     await store.close()
@@ -286,7 +286,7 @@ async def test_the_store_opens_no_more_connections_than_allowed(items: Path, pos
     await store.close()
 
 
-async def test_who_looks_on_holds_no_restore_off(store: PostgresStore, database: "Database") -> None:
+async def test_a_snapshot_does_not_block_a_restore(store: PostgresStore, database: "Database") -> None:
     await store.close()
     snapshot = await open_snapshot(database.setting, "area")
     restore = PostgresDestination(database.setting, "area")

@@ -299,7 +299,7 @@ def test_a_loop_that_was_closed_in_the_middle_holds_up_no_other(path: Path, item
     asyncio.run(follow())
 
 
-async def test_reads_of_one_turn_see_the_same_commits_and_later_ones_the_newest(
+async def test_reads_of_one_tick_see_the_same_commits_and_later_ones_the_newest(
     store: SqliteStore, path: Path, items: Path
 ) -> None:
     guest = SqliteStore(path, items, guest=True)

@@ -35,7 +35,7 @@ async def test_a_password_alone_opens_no_page_of_the_operator(site: "Site") -> N
     assert (await browser.post(f"/operator/subscriptions/{x}/{x}/approve")).status_code == 403
 
 
-async def test_turning_two_step_sign_in_off_shuts_them_again(site: "Site") -> None:
+async def test_turning_two_step_sign_in_off_closes_them_again(site: "Site") -> None:
     browser = await site.operator()
     assert (await browser.get("/operator")).status_code == 200
     await browser.get("/account/totp/off")

@@ -70,7 +70,7 @@ async def test_owners_rename_and_the_old_name_is_free(site: Any) -> None:
     assert "Organisation renamed" in browser.text
 
 
-async def test_what_a_closed_organisation_leaves_behind(site: Any) -> None:
+async def test_keys_and_pages_of_a_closed_organisation_are_refused(site: Any) -> None:
     browser, base, provider_id, keys = await acme(site)
     await browser.send(f"{base}/settings/close", confirmation="Acme", password=PASSWORD)
     assert "The organisation was closed" in browser.text
@@ -163,7 +163,7 @@ async def test_it_is_refused_while_a_key_is_in_use(site: Any) -> None:
     assert await site.portal.store.write(lambda tx: access_closing.close(tx, provider_id, later))
 
 
-async def test_cancelled_subscriptions_do_not_stand_in_the_way(site: Any) -> None:
+async def test_cancelled_subscriptions_do_not_prevent_closing(site: Any) -> None:
     browser, base, provider_id, keys = await acme(site)
     hashed = subscriptions.key_hash(keys[1])
     assert hashed is not None

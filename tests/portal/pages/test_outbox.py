@@ -30,7 +30,7 @@ async def test_other_machines_see_nothing(site: "Site") -> None:
 
 
 @pytest.mark.parametrize("changed", [{"smtp_url": "smtps://mail.example"}, {"host": "0.0.0.0"}])
-async def test_nothing_is_shown_where_others_could_come(site: "Site", changed: dict[str, str]) -> None:
+async def test_nothing_is_shown_where_other_machines_have_access(site: "Site", changed: dict[str, str]) -> None:
     object.__setattr__(site.portal, "settings", replace(site.portal.settings, **changed))  # type: ignore[arg-type]  # texts
     assert (await site.browser().get("/outbox")).status_code == 404
 

@@ -188,7 +188,7 @@ async def test_an_invitation_that_was_not_sent_is_not_announced(site: Any) -> No
 
 
 @pytest.mark.parametrize("act", ["/remove", "/hand-over", "/leave"])
-async def test_what_cannot_be_taken_back_is_asked_first(site: Any, act: str) -> None:
+async def test_irreversible_acts_ask_for_confirmation(site: Any, act: str) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     bob = await joined(site, ada, base)

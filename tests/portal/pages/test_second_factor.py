@@ -102,7 +102,7 @@ async def test_codes_of_other_times_are_refused(site: "Site") -> None:
         assert not browser.is_signed_in
 
 
-async def test_a_recovery_code_stands_in_once(site: "Site") -> None:
+async def test_a_recovery_code_replaces_a_code_once(site: "Site") -> None:
     _, codes = await with_totp(site)
     first = await site.sign_in()
     await first.send("/sign-in/second-factor", code=codes[3].upper())
@@ -190,7 +190,7 @@ async def test_turning_codes_off_asks_for_the_password(site: "Site") -> None:
     assert (await site.sign_in()).is_signed_in
 
 
-async def test_the_key_stands_nowhere_in_clear(site: "Site") -> None:
+async def test_the_key_is_stored_nowhere_in_clear(site: "Site") -> None:
     key, codes = await with_totp(site)
     await site.portal.store.check()
     held = b"".join(file.read_bytes() for file in site.outbox.parent.glob("access.sqlite*"))

@@ -74,7 +74,7 @@ async def test_guessing_comes_to_an_end_and_the_owner_gets_in_later(site: "Site"
 
 
 @pytest.mark.parametrize("trusted", [(), ("127.0.0.1/32",)])
-async def test_behind_a_trusted_proxy_everybody_counts_alone(
+async def test_behind_a_trusted_proxy_each_address_counts_separately(
     site: "Site", trusted: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     object.__setattr__(site.portal, "proxies", TrustedProxies(trusted))
@@ -154,7 +154,7 @@ async def test_after_signing_in_the_page_that_was_asked_for_is_shown(site: "Site
 @pytest.mark.parametrize(
     "onward", ["//evil.example", "https://evil.example", "/\\evil.example", "/a?b", "x", "/\u0000"]
 )
-async def test_no_other_site_is_gone_on_to(site: "Site", onward: str) -> None:
+async def test_no_other_site_is_redirected_to(site: "Site", onward: str) -> None:
     await site.sign_up()
     browser = site.browser()
     await browser.get("/sign-in")

@@ -37,7 +37,7 @@ def name_error(name: str) -> str | None:
         return "Enter a name."
     if len(name) > MAX_NAME:
         return f"Use at most {MAX_NAME} characters."
-    # Nor what turns the direction of writing: a name stands in mail and in the audit.
+    # Nor characters that change the direction of writing: a name is shown in mail and in the audit.
     if not name.isprintable() or _UNSEEN.search(name):
         return "Use characters that can be seen."
     return None

@@ -35,7 +35,7 @@ GROUPS = {"Key store": keystore.ENDPOINTS, "Vault": vault.ENDPOINTS, "System": s
 
 # Refusals that come with a property of an endpoint and are not said again with each one.
 _SHARED: dict[str, tuple[Refusal, ...]] = {
-    "any path that nobody serves": (Refusal.not_found,),
+    "any unknown path": (Refusal.not_found,),
     "any path, for a method it does not have": (Refusal.method_not_allowed,),
     "any request whose head is above 16 KiB or has more than 100 headers": (Refusal.headers_too_large,),
     "any endpoint": ALWAYS,

@@ -54,5 +54,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
     opened.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     yield opened
     # What a page shows for a refusal is its own matter; the browser merely notes that there was one.
-    told = [problem for problem in problems if not problem.startswith("Failed to load resource: the server responded")]
-    assert told == []
+    faults = [
+        problem for problem in problems if not problem.startswith("Failed to load resource: the server responded")
+    ]
+    assert faults == []

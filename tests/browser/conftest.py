@@ -43,7 +43,7 @@ lifetime_days = 365
 
 @dataclass
 class Mailbox:
-    """What a real SMTP server was given."""
+    """The messages that a real SMTP server received."""
 
     port: int
     _arrived: "queue.Queue[EmailMessage]" = field(default_factory=queue.Queue, repr=False)
@@ -107,7 +107,7 @@ class Portal:
         expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
     def add_passkey(self, page: Page) -> None:
-        """A second step for whoever is signed in, on a device that this browser pretends to have."""
+        """A second step for the developer who is signed in, on a virtual authenticator of this browser."""
         device = page.context.new_cdp_session(page)
         device.send("WebAuthn.enable")
         options = {
@@ -153,7 +153,7 @@ def operator(operators: list[str], portal: Portal) -> str:
 
 @pytest.fixture
 def email() -> str:
-    """An address nobody has yet."""
+    """An address without an account."""
     return f"ada-{secrets.token_hex(4)}@developer.example"
 
 

@@ -73,13 +73,13 @@ def other() -> str:
     return f"bob-{secrets.token_hex(4)}@developer.example"
 
 
-def test_patterns_are_told_apart() -> None:
+def test_patterns_are_distinguished() -> None:
     assert pattern_of(f"{PREFIX}/docs/errors/not_found?x=1#y") == "/docs/errors/{code}"
     assert pattern_of(f"{PREFIX}/docs/errors") == "/docs/errors"
     assert pattern_of("/openapi.json") is None
 
 
-def test_the_documentation_keeps_nobody_out(tours: Tours, portal: "Portal", seen: Seen) -> None:
+def test_the_documentation_is_accessible(tours: Tours, portal: "Portal", seen: Seen) -> None:
     tour = tours()
     tour.crawl("stranger")
     _try_it(tour, portal)
@@ -107,7 +107,7 @@ def _try_it(tour: Tour, portal: "Portal") -> None:
     tour.look("try-sealed", "Try it")
 
 
-def test_an_account_keeps_nobody_out(tours: Tours, portal: "Portal", email: str, seen: Seen) -> None:
+def test_an_account_is_accessible(tours: Tours, portal: "Portal", email: str, seen: Seen) -> None:
     stranger, developer = tours(), tours()
     stranger.visit("/nothing-here", "refused-absent", "Nothing here")
     _sign_up(developer, portal, email)
@@ -195,7 +195,7 @@ def _sign_in_halfway(tour: Tour, portal: "Portal", email: str) -> None:
         tour.look(name, "Sign in" if name == "sign-in-refused" else "Two-step sign-in")
 
 
-def test_an_organisation_keeps_nobody_out(
+def test_an_organisation_is_accessible(
     tours: Tours, portal: "Portal", email: str, other: str, operator: str, seen: Seen
 ) -> None:
     owner, member, chief = tours(), tours(), tours()
@@ -368,7 +368,7 @@ def _end(tour: Tour, home: str, subscription: str) -> None:
     tour.look("close-refused", "Ada &")
 
 
-def test_the_outbox_of_development_keeps_nobody_out(
+def test_the_outbox_of_development_is_accessible(
     tours: Tours, portal_with_outbox: "Portal", email: str, seen: Seen
 ) -> None:
     tour = tours()

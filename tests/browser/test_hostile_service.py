@@ -1,4 +1,4 @@
-"""Try it against a service that lies: nothing opens that was not vouched for, and no answer becomes markup."""
+"""Try it against a malicious service: no unauthenticated value opens, and no answer becomes markup."""
 
 import json
 import secrets
@@ -50,7 +50,7 @@ def unlock(page: Page, portal: "Portal", username: str) -> None:
 
 
 def answering(page: Page, path: str, answer: Any, status: int = 200) -> None:
-    """From now on this path answers this, whatever is asked."""
+    """From now on this path answers this to every request."""
     body = answer if isinstance(answer, str) else json.dumps(answer)
     page.route(f"**{path}", lambda route: route.fulfill(status=status, body=body, content_type="application/json"))
 
@@ -121,7 +121,7 @@ def test_an_answer_is_text_and_never_part_of_the_page(page: Page, portal: "Porta
     ["", "[]", '{"passphrase_derivation_artefact": {"derivation_artefacts": {}}}', '{"a":' * 5000 + "1" + "}" * 5000],
     ids=["nothing", "a list", "no text", "deep"],
 )  # fmt: skip
-def test_an_answer_of_another_shape_is_told_as_the_fault_of_the_service(
+def test_a_malformed_answer_is_reported_as_a_fault_of_the_service(
     page: Page, portal: "Portal", username: str, answer: str
 ) -> None:
     answering(page, DERIVATION, answer)

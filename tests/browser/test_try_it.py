@@ -50,7 +50,7 @@ def test_python_opens_what_the_browser_registered(page: Page, portal: "Portal", 
         assert account.open(sealed) == page.get_by_label("Something to keep").input_value().encode()
         assert account.classification_nodes("tag")
     sent.clear()
-    page.get_by_role("link", name="What is it made of?").click()
+    page.get_by_role("link", name="Inspect the value").click()
     expect(page.get_by_label("Value")).to_have_value(sealed)
     expect(page.locator("#result")).to_contain_text("Aes256Gcm")
     assert page.url == portal.url("/inspect")
@@ -111,7 +111,7 @@ def test_an_account_secret_is_made_and_both_sides_need_it(page: Page, portal: "P
         sealed = account.seal(b"from Python")
         with pytest.raises(UnlockRefused):
             client.unlock(username, PASSPHRASE)
-    # White space is ignored, as where somebody wrote it down in groups.
+    # White space is ignored, for an account secret that was written down in groups.
     field.fill(" ".join(text[at : at + 8] for at in range(0, len(text), 8)))
     page.get_by_role("button", name="Unlock").click()
     expect(page.locator("#progress")).to_contain_text("Unlocked in", timeout=JOURNEY)
@@ -130,7 +130,7 @@ def test_a_portal_that_runs_apart_reaches_the_service(page: Page, portal_apart: 
     expect(page.locator("#progress")).to_contain_text("Unlocked in", timeout=JOURNEY)
 
 
-def test_a_wrong_passphrase_is_told(page: Page, portal: "Portal", username: str) -> None:
+def test_a_wrong_passphrase_is_reported(page: Page, portal: "Portal", username: str) -> None:
     page.goto(portal.url("/try"))
     fill(page, portal, username, "something else")
     page.get_by_role("button", name="Unlock").click()
@@ -170,7 +170,7 @@ def test_the_inspector_explains_and_sends_nothing(page: Page, portal: "Portal") 
     expect(result).to_contain_text("key encryption key")
     expect(result).to_contain_text("t5SJX8tfhQ8u9j-_6gw5-6")
     page.get_by_label("Value").fill("none of this <b>is</b> known")
-    expect(result).to_contain_text("Nothing this inspector knows")
+    expect(result).to_contain_text("Unknown to this inspector")
     page.get_by_label("Value").fill(json.dumps({"salt": "AAAA", "iter": 1000, "length": 32, "hash": "SHA256"}))
     expect(result).to_contain_text("1,000")
     expect(result).to_contain_text("Too cheap to derive")

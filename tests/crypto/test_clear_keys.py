@@ -76,7 +76,7 @@ def test_what_belongs_here_is_left_alone(ada_key: PrivateKey) -> None:
     assert not holds_private_key('{"kty": "RSA", "n": "x", "e": "AQAB"}')
     assert not holds_private_key("")
     assert not holds_private_key("\ud800.\u2028")
-    # Fixed numbers: a test that fails once in a million runs helps nobody.
+    # Fixed numbers: a test that fails once in a million runs is of no use.
     generator = random.Random(4096)
     for size in (1, 32, 100, 2000, 3243, 5000):
         for _ in range(200):

@@ -155,7 +155,7 @@ def test_no_code_is_ever_evaluated() -> None:
 
 
 @given(st.binary(min_size=1, max_size=300), st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1))
-def test_whatever_is_written_reads_back_equal(salt: bytes, iterations: int, length: int) -> None:
+def test_written_artefacts_read_back_equal(salt: bytes, iterations: int, length: int) -> None:
     artefacts = DerivationArtefacts(salt, iterations, length)
     assert parse_derivation_artefacts(artefacts.serialize()) == artefacts
 

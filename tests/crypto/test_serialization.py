@@ -207,7 +207,7 @@ def test_our_own_values_are_read_in_parts() -> None:
 @given(
     st.sampled_from([1, 2, 3, 50]), st.integers(0, 200), st.sampled_from(["", *"=.AQgwB-_+/\n \xe90"]), st.booleans()
 )
-def test_whatever_is_read_in_parts_would_be_taken_anyway(size: int, at: int, put: str, instead: bool) -> None:
+def test_values_read_in_parts_are_accepted_by_the_full_check(size: int, at: int, put: str, instead: bool) -> None:
     text = join(SerializedValue("Aes256Gcm", bytes(range(size)), VALUE.artefacts))
     changed = text[:at] + put + text[at + instead :]
     parts = own_parts(changed)

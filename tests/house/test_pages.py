@@ -59,7 +59,7 @@ def test_every_command_line_can_be_typed(manual: Texts) -> None:
     assert [f"{name}: {line}: {fault}" for name, line in lines for fault in faults(line)] == []
 
 
-def test_the_rule_itself_tells_the_difference() -> None:
+def test_the_rule_finds_what_it_looks_for() -> None:
     assert faults("strongroom serve --port 1") == []
     assert faults("strongroom admin provider create NAME --data PATH") == []
     assert faults("strongroom serv") == ["no command serv"]

@@ -100,7 +100,7 @@ def compared_openly(package: Package) -> list[tuple[str, str]]:
 
 
 def without_zone(package: Package) -> list[str]:
-    """Calls that make a time nobody knows the zone of."""
+    """Calls that make a time without a time zone."""
     found = []
     for name, tree in package.items():
         for node in ast.walk(tree):

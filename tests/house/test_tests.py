@@ -63,7 +63,7 @@ def test_every_test_can_fail(tests: Tests) -> None:
     assert found == []
 
 
-def test_the_rule_itself_tells_the_difference() -> None:
+def test_the_rule_finds_what_it_looks_for() -> None:
     tree = ast.parse(
         "def helper():\n    assert x\n"
         "def test_helped():\n    helper()\n"

@@ -1,4 +1,4 @@
-"""One process of a race: holds requests back by their last byte, says `ready`, and lets go when told to."""
+"""One process of a race: holds requests back by their last byte, says `ready`, and sends it on a signal."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Races against a real server: many processes hold a request back by one byte, then let go together."""
+"""Races against a real server: many processes hold back the last byte of a request, then send it together."""
 
 import base64
 import json
@@ -27,7 +27,7 @@ RACER = str(Path(__file__).parent / "racer.py")
 
 @dataclass
 class Running:
-    """A served data folder, spoken to over the network as anybody would."""
+    """A served data folder, called over the network."""
 
     keys: dict[str, str]
     process: subprocess.Popen[bytes]
@@ -159,7 +159,7 @@ def test_one_token_for_two_areas_opens_one_of_them(running: Running, login_secre
         vault = ("POST", "/vault/me", {"user": {"public_key": public_pem(name), "admission_token": token}}, None)
         answers = running.together([user, vault] * 4)
         users, vaults = answers[::2], answers[1::2]
-        # The holder of the key that claimed the token may come again with the same key, and is told that it is there.
+        # The holder of the key that claimed the token may repeat the request, and learns that the account exists.
         assert sum(status == 201 for status, _ in answers) == 1
         assert {body["code"] for status, body in users if status != 201} <= {"admission_token_used"}
         assert {body["code"] for status, body in vaults if status != 201} <= {
@@ -201,7 +201,7 @@ def test_the_areas_run_apart(tmp_path: Path, login_secret: Any, sealed: Any, pub
         assert here.call("POST", "/vault/session", {"public_key": public_pem()}).status_code == 404
         for running, path in ((here, "/keystore/admission_tokens/claim"), (there, "/vault/external_admission_tokens")):
             assert running.call("POST", path, {}, keys["provider_api_key"]).status_code == 401
-        # Without the other area the answer is an honest 503, and nothing is lost.
+        # Without the other area the answer is 503, and nothing is lost.
         stop(vault)
         token = here.token()
         assert here.call("GET", "/keystore/external_admission_tokens", auth=session).status_code == 503
@@ -212,7 +212,7 @@ def test_the_areas_run_apart(tmp_path: Path, login_secret: Any, sealed: Any, pub
 
 
 def test_an_area_runs_alone(tmp_path: Path, login_secret: Any, public_pem: Any, opened: Any) -> None:
-    """Without a word about the other area: its own endpoints work, what needs the other one is an honest 503."""
+    """Without the URL of the other area: its own endpoints work, and what needs the other one is answered 503."""
     process, keys = serve(tmp_path / "keystore", "--sandbox", "--areas", "keystore")
     try:
         running = Running(keys, process)

@@ -18,10 +18,10 @@ OPERATOR = "operator@example.com"
 PASSWORD = "plain words for a portal"
 # As a client derives it: cheap for the service to hash.
 LOGIN_SECRET = with_checksum("srl1_" + "em9lLi4u" * 5 + "em8")
-SECRET_NAME = "a name that nobody else knows"
+SECRET_NAME = "a name that is secret"
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 KEY = re.compile(r"\bsr[kp]_[0-9A-Za-z]{49}\b")
-# Counts of attempts are no business of anybody's organisation, and are there to change.
+# Counts of attempts belong to no organisation and change all the time.
 PASSING = frozenset({"attempts"})
 
 Rows: TypeAlias = dict[str, dict[str, list[Row]]]
@@ -48,7 +48,7 @@ class Organisation:
         return f"{self.base}/subscriptions/{self.ids['subscription']}"
 
     def address(self, page: Page, **other: str) -> str:
-        """The path of the page; a KeyError for what a new page names and nobody put into `ids` yet."""
+        """The path of the page; a KeyError for a parameter of a new page that is missing in `ids`."""
         values = {**self.ids, "product": "sandbox", "act": "suspend", "area": "keystore"}
         if "/api-keys/new/" in page.path:
             values["shown"] = values["shown_api_key"]

@@ -1,4 +1,4 @@
-"""Passkeys against answers that no browser would send: each is refused, and none is a fault of ours."""
+"""Passkeys against answers that no browser would send: each is refused, and none causes a 500."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Cookies where browsers come over TLS: bound to this host, and no other one's word for a session."""
+"""Cookies where browsers come over TLS: bound to this host, so that no other host can set a session."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -65,7 +65,7 @@ async def test_a_cookie_that_a_sibling_domain_could_have_set_is_no_session(
     assert own.status_code == 200
 
 
-async def test_no_outbox_and_no_mail_where_others_can_come(http: httpx.AsyncClient) -> None:
+async def test_no_outbox_and_no_mail_where_other_machines_have_access(http: httpx.AsyncClient) -> None:
     assert (await http.get("/portal/outbox")).status_code == 404
     assert (await http.get("/portal/outbox", headers={"Host": "localhost"})).status_code == 404
     assert (await http.get("/portal/sign-up")).status_code == 503

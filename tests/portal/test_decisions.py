@@ -74,7 +74,7 @@ async def test_what_waits_is_listed_over_all_providers(site: "Site", run: Run) -
     assert [one["id"] for one in listed] == [second]
 
 
-async def test_each_decision_is_noted_and_told_to_the_owners(site: "Site", run: Run) -> None:
+async def test_each_decision_is_recorded_and_owners_are_notified(site: "Site", run: Run) -> None:
     browser = await site.sign_up()
     provider, subscription = await apply_for(browser, "Acme", "shop")
     before = len(await site.mails())
@@ -116,7 +116,7 @@ async def test_a_rejected_subscription_has_ended(site: "Site", run: Run) -> None
     assert (await run("admin", "subscription", "waiting")).stdout == ""
 
 
-async def test_why_a_subscription_is_suspended_stands_on_its_page_until_it_is_resumed(site: "Site", run: Run) -> None:
+async def test_the_reason_of_a_suspension_is_shown_until_it_is_resumed(site: "Site", run: Run) -> None:
     browser = await site.sign_up()
     provider, subscription = await apply_for(browser, "Acme", "shop")
     page = f"/organisations/{provider}/subscriptions/{subscription}"
@@ -129,7 +129,7 @@ async def test_why_a_subscription_is_suspended_stands_on_its_page_until_it_is_re
         assert "not approve" not in browser.text
 
 
-async def test_operators_are_told_what_waits_up_to_a_limit(site: "Site") -> None:
+async def test_operators_are_notified_of_waiting_subscriptions_up_to_a_limit(site: "Site") -> None:
     browser = await site.sign_up()
     await apply_for(browser, "Acme", "shop 0")
     base = browser.path.partition("/subscriptions/")[0]
@@ -178,7 +178,7 @@ async def test_keys_made_on_the_command_line_leave_the_notes_that_the_pages_leav
 
 
 @pytest.mark.parametrize("act", ["approve", "reject", "suspend", "resume"])
-async def test_what_cannot_be_decided_changes_nothing_and_writes_to_nobody(site: "Site", run: Run, act: str) -> None:
+async def test_an_impossible_decision_changes_nothing_and_sends_no_mail(site: "Site", run: Run, act: str) -> None:
     browser = await site.sign_up()
     _, subscription = await apply_for(browser, "Acme", "shop")
     if act in ("approve", "reject"):
@@ -198,7 +198,7 @@ async def test_what_cannot_be_decided_changes_nothing_and_writes_to_nobody(site:
     assert differences(before, await rows(site)) == set()
 
 
-async def test_where_nobody_owns_the_provider_nobody_is_written_to(site: "Site", run: Run) -> None:
+async def test_a_provider_without_owners_gets_no_mail(site: "Site", run: Run) -> None:
     assert (await run("admin", "provider", "create", "Acme")).exit_code == 0
     made = await run("admin", "subscription", "create", "Acme", "--needs-approval", "--json")
     subscription = json.loads(made.stdout)["id"]

@@ -1,4 +1,4 @@
-"""What no browser sends: the frame answers it like everything else, and never with a fault of its own."""
+"""Requests that no browser sends: the frame answers them like all others, and never with a 500."""
 
 import asyncio
 import re
@@ -121,7 +121,7 @@ class Slow:
         yield self._body[9:]
 
 
-async def test_whoever_is_removed_while_a_form_arrives_does_nothing_with_it(site: "Site") -> None:
+async def test_a_form_that_arrives_after_the_removal_has_no_effect(site: "Site") -> None:
     ada, bob = await site.sign_up(), await site.sign_up(BOB)
     await ada.get("/organisations/new")
     await ada.send("/organisations/new", name="Acme")

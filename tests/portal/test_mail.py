@@ -31,7 +31,7 @@ SECRET = ServerSecret(b"s" * 32)
 
 
 class Inbox:
-    """Takes every message, or answers what it was told to."""
+    """Accepts every message, or answers with the given code."""
 
     def __init__(self) -> None:
         self.answer = "250 OK"
@@ -86,7 +86,7 @@ def on_disk(folder: Path) -> bytes:
 
 
 async def put(queue: MailQueue, store: Store, clock: MovableClock) -> None:
-    await store.write(lambda tx: queue.put(tx, MESSAGE, clock.now()))
+    await store.write(lambda tx: queue.enqueue(tx, MESSAGE, clock.now()))
 
 
 async def test_a_message_goes_out_over_smtp_in_both_forms(server: int, inbox: Inbox) -> None:
@@ -104,7 +104,7 @@ async def test_a_message_goes_out_over_smtp_in_both_forms(server: int, inbox: In
 
 
 @pytest.mark.parametrize("credentials", ["portal:wrong", "nobody:p%2Fw"])
-async def test_a_refused_login_is_said_without_the_password(server: int, inbox: Inbox, credentials: str) -> None:
+async def test_a_refused_login_is_reported_without_the_password(server: int, inbox: Inbox, credentials: str) -> None:
     mailer = SmtpMailer(f"smtp://{credentials}@127.0.0.1:{server}", "portal@vault.example")
     with pytest.raises(NotSent) as caught:
         await mailer.send(MESSAGE)
@@ -119,12 +119,12 @@ async def test_a_refused_message_is_not_sent(server: int, inbox: Inbox) -> None:
         await SmtpMailer(f"smtp://127.0.0.1:{server}", "portal@vault.example").send(MESSAGE)
 
 
-async def test_nobody_listening_is_not_sent() -> None:
+async def test_without_a_listening_server_the_message_is_not_sent() -> None:
     with pytest.raises(NotSent):
         await SmtpMailer("smtp://127.0.0.1:1", "portal@vault.example").send(MESSAGE)
 
 
-def test_which_way_out(tmp_path: Path) -> None:
+def test_the_settings_select_the_mailer(tmp_path: Path) -> None:
     clock = MovableClock()
     data = {"data": str(tmp_path)}
     assert isinstance(make(load({}, data), clock), OutboxMailer)
@@ -221,7 +221,7 @@ async def test_a_limit_undoes_the_work_and_says_nothing(store: Store) -> None:
     queue = MailQueue(store, clock, SECRET, None)
 
     async def work(tx: Transaction) -> None:
-        await queue.put(tx, MESSAGE, clock.now())
+        await queue.enqueue(tx, MESSAGE, clock.now())
         raise TooMany(5)
 
     await queue.write_unless_flooded(work)
@@ -241,7 +241,7 @@ async def test_the_queue_wakes(store: Store) -> None:
     assert recorder.sent == [MESSAGE]
 
 
-async def test_the_queue_goes_on_after_what_nobody_foresaw(
+async def test_the_queue_continues_after_an_unexpected_error(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     queue = MailQueue(store, MovableClock(), SECRET, Recorder())
@@ -277,7 +277,7 @@ async def test_one_message_that_cannot_be_sent_keeps_no_other_back(store: Store)
     queue = MailQueue(store, clock, SECRET, mailer)
     for to in ("poison@example.com", "ada@example.com"):
         message = messages.confirm(to, "http://localhost:8000/portal/confirm/x")
-        await store.write(lambda tx, message=message: queue.put(tx, message, clock.now()))  # type: ignore[misc]  # bound early
+        await store.write(lambda tx, message=message: queue.enqueue(tx, message, clock.now()))  # type: ignore[misc]  # bound early
     await queue.send_due()
     assert [message.to for message in mailer.sent] == ["ada@example.com"]
     for _ in range(MAX_TRIES):

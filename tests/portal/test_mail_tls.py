@@ -135,7 +135,7 @@ async def test_a_message_goes_out_under_tls(serve: Callable[[str], int], inbox: 
 
 
 @pytest.mark.parametrize(("scheme", "kind"), [("smtps", "implicit"), ("smtp", "starttls")])
-async def test_an_authority_nobody_trusts_gets_no_message_and_no_password(
+async def test_an_untrusted_authority_gets_no_message_and_no_password(
     serve: Callable[[str], int], inbox: Inbox, scheme: str, kind: str
 ) -> None:
     with pytest.raises(NotSent) as caught:

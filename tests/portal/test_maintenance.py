@@ -1,4 +1,4 @@
-"""What the service does from time to time goes on, whatever happens in between."""
+"""Regular maintenance continues after any failure."""
 
 import asyncio
 from typing import TYPE_CHECKING

@@ -29,7 +29,7 @@ def test_the_file_that_ships_has_a_sandbox_that_needs_no_approval() -> None:
     assert found.find(None) is None
 
 
-def test_a_file_of_ones_own(tmp_path: Path) -> None:
+def test_a_file_of_the_operator_replaces_the_products(tmp_path: Path) -> None:
     path = tmp_path / "products.toml"
     path.write_text(GOOD, "utf-8")
     [gold] = products.load(path)
@@ -74,7 +74,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         products.Products(tmp_path / "products.toml")
 
 
-def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_a_path_that_is_no_file_does_not_block(tmp_path: Path) -> None:
     path = tmp_path / "products.toml"
     path.write_text(GOOD, "utf-8")
     offered = products.Products(path)
@@ -103,7 +103,7 @@ def test_a_changed_file_counts_from_the_next_look(tmp_path: Path) -> None:
     assert found.find("silver") is None
 
 
-def test_a_broken_file_keeps_the_last_good_one_and_is_told_once(
+def test_a_broken_file_keeps_the_last_valid_one_and_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "products.toml"

@@ -40,8 +40,8 @@ def test_pages_say_what_the_table_says() -> None:
         held |= {206} if Condition.range in endpoint.conditions else set()
         assert set(operation.statuses) == {endpoint.status, *endpoint.statuses, *held}
         assert ("If-None-Match" in {field.name for field in operation.parameters}) == endpoint.is_conditional
-        told = {code for _, codes in operation.refusals for code in codes}
-        assert told == {refusal.code for refusal in endpoint.all_refusals}
+        documented = {code for _, codes in operation.refusals for code in codes}
+        assert documented == {refusal.code for refusal in endpoint.all_refusals}
 
 
 def test_fields_tell_type_limits_and_what_is_taken_instead() -> None:

@@ -86,7 +86,7 @@ def test_what_is_sealed_opens_for_its_purpose_and_row_alone() -> None:
             unseal(SECRET, purpose, row, value)
 
 
-def test_the_secret_of_before_still_opens() -> None:
+def test_the_previous_secret_still_opens() -> None:
     sealed = seal(SECRET, "totp", b"row", b"value")
     assert unseal(ServerSecret(b"n" * 32, b"s" * 32), "totp", b"row", sealed) == b"value"
     with pytest.raises(Unreadable):
@@ -145,7 +145,7 @@ async def rows(site: "Site") -> dict[str, int]:
     return await site.portal.store.read(look)
 
 
-async def test_what_is_over_is_forgotten(site: "Site") -> None:
+async def test_expired_rows_are_deleted(site: "Site") -> None:
     browser = await site.sign_up()
     for path, email in (("/sign-up", "eve@example.com"), ("/reset", "ada@example.com")):
         other = site.browser()
@@ -169,7 +169,7 @@ async def test_pages_take_what_the_rules_take(site: "Site", monkeypatch: pytest.
     assert "At least 13 characters." in browser.text
 
 
-def test_what_is_said_of_a_number_follows_it() -> None:
+def test_words_about_a_number_follow_it() -> None:
     assert LATENCIES == ("up to 5 ms", "up to 20 ms", "up to 100 ms", "up to 500 ms", "slower")
     mail = messages.subscription_waits("operator@example.com", "app", "Acme", "Production", "http://localhost:8000/")
     assert f"at most {OPERATOR_NEWS.times} of these" in mail.text

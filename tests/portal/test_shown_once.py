@@ -1,4 +1,4 @@
-"""New keys on their way to their page: for one session, one subject, one look and five minutes."""
+"""New keys, kept for their page: for one session, one subject, one visit and five minutes."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ async def take(site: Any, row: bytes, **other: Any) -> Any:
     return await site.portal.store.write(lambda tx: shown_once.take(tx, row=row, **given))
 
 
-async def test_one_look_and_no_more(site: Any) -> None:
+async def test_values_are_shown_once(site: Any) -> None:
     row = await put(site)
     assert await take(site, row) == VALUES
     assert await take(site, row) is None
@@ -37,7 +37,7 @@ async def test_one_look_and_no_more(site: Any) -> None:
     [{"session_id": b"x" * 16}, {"subject_id": b"x" * 16}, {"now": NOW + shown_once.LIFETIME}],
     ids=["another session", "another subject", "too late"],
 )
-async def test_nobody_else_and_not_for_long(site: Any, other: dict[str, Any]) -> None:
+async def test_values_are_shown_to_one_session_and_for_a_limited_time(site: Any, other: dict[str, Any]) -> None:
     row = await put(site)
     assert await take(site, row, **other) is None
     assert await take(site, row) == VALUES
@@ -50,7 +50,7 @@ async def test_the_database_alone_does_not_show_them(site: Any) -> None:
     assert await take(site, row, secret=ServerSecret(b"?" * 32)) is None
 
 
-async def test_what_nobody_looked_at_is_forgotten(site: Any) -> None:
+async def test_values_that_were_not_shown_are_deleted(site: Any) -> None:
     await put(site)
     later = NOW + shown_once.LIFETIME
     assert await site.portal.store.write(lambda tx: shown_once.prune(tx, later - 1, 10)) == 0

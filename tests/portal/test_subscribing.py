@@ -1,4 +1,4 @@
-"""The rules around subscriptions: how many, how long, who decides, and who is told."""
+"""The rules around subscriptions: how many, how long, who decides, and who is notified."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -67,9 +67,7 @@ def test_the_end_does_not_fall_with_the_product() -> None:
     assert expiry("", replace(ends, product=None), None, NOON) is None
 
 
-async def test_an_organisation_has_so_many_subscriptions_and_no_more(
-    site: "Site", monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_subscriptions_of_an_organisation_are_limited(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     assert subscribing.MAX_IN_FORCE == 50
     monkeypatch.setattr(subscribing, "MAX_IN_FORCE", 2)
     browser = await site.sign_up()
@@ -85,9 +83,7 @@ async def test_an_organisation_has_so_many_subscriptions_and_no_more(
     await subscribe(browser, base, "sandbox")
 
 
-async def test_a_developer_owns_so_many_organisations_and_no_more(
-    site: "Site", monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_organisations_of_a_developer_are_limited(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     assert organisations.MAX_OWNED == 20
     monkeypatch.setattr(organisations, "MAX_OWNED", 1)
     browser = await site.sign_up()
@@ -108,11 +104,11 @@ async def state(site: "Site", acme: Organisation, name: str) -> str:
     return found.state_at(site.clock.now())
 
 
-async def test_what_the_operator_decides_comes_about_and_the_owners_are_told(site: "Site") -> None:
+async def test_a_decision_of_the_operator_takes_effect_and_owners_are_notified(site: "Site") -> None:
     acme = await furnish(site, "Acme", OWNER, MEMBER)
     chief = await operator(site)
     acme.ids["rejected"], key = await subscribe(acme.owner, acme.base, "production")
-    told = len(await site.mails(OWNER)), len(await site.mails(MEMBER))
+    mails = len(await site.mails(OWNER)), len(await site.mails(MEMBER))
     for act, name, outcome in (
         ("approve", "waiting", "submitted"),
         ("reject", "rejected", "cancelled"),
@@ -121,8 +117,8 @@ async def test_what_the_operator_decides_comes_about_and_the_owners_are_told(sit
     ):
         await chief.post(f"/operator/subscriptions/{acme.ids['organisation']}/{acme.ids[name]}/{act}")
         assert await state(site, acme, name) == outcome
-        assert (len(await site.mails(OWNER)), len(await site.mails(MEMBER))) == (told[0] + 1, told[1])
-        told = told[0] + 1, told[1]
+        assert (len(await site.mails(OWNER)), len(await site.mails(MEMBER))) == (mails[0] + 1, mails[1])
+        mails = mails[0] + 1, mails[1]
     await acme.owner.post(f"{acme.base}/subscriptions/{acme.ids['waiting']}/activate")
     assert await state(site, acme, "waiting") == "active"
     await acme.owner.post(f"{acme.base}/subscriptions/{acme.ids['rejected']}/activate")
@@ -134,7 +130,7 @@ async def test_what_the_operator_decides_comes_about_and_the_owners_are_told(sit
 async def test_nothing_is_decided_twice_or_too_late(site: "Site") -> None:
     acme = await furnish(site, "Acme", OWNER, MEMBER)
     chief = await operator(site)
-    told = len(await site.mails(OWNER))
+    mails = len(await site.mails(OWNER))
     for act, name, stays in (
         ("approve", "subscription", "active"),
         ("reject", "subscription", "active"),
@@ -144,19 +140,19 @@ async def test_nothing_is_decided_twice_or_too_late(site: "Site") -> None:
     ):
         await chief.post(f"/operator/subscriptions/{acme.ids['organisation']}/{acme.ids[name]}/{act}")
         assert await state(site, acme, name) == stays, (act, name)
-    assert len(await site.mails(OWNER)) == told
+    assert len(await site.mails(OWNER)) == mails
 
 
 async def test_owners_alone_are_reminded(site: "Site") -> None:
     acme = await furnish(site, "Acme", OWNER, MEMBER)
-    told = len(await site.mails(OWNER)), len(await site.mails(MEMBER))
+    mails = len(await site.mails(OWNER)), len(await site.mails(MEMBER))
     provider_id, row = from_text(acme.ids["organisation"]), from_text(acme.ids["subscription"])
     assert provider_id is not None
     assert row is not None
     ends = site.clock.now() + DAY // 2
     await site.portal.store.write(lambda tx: subscription_states.set_expiry(tx, provider_id, row, ends))
     assert await reminders.send(site.portal) == 1
-    assert (len(await site.mails(OWNER)), len(await site.mails(MEMBER))) == (told[0] + 1, told[1])
+    assert (len(await site.mails(OWNER)), len(await site.mails(MEMBER))) == (mails[0] + 1, mails[1])
 
 
 def test_no_end_where_the_latest_one_has_passed() -> None:

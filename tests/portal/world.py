@@ -1,4 +1,4 @@
-"""Two whole organisations and everybody who may call a page of them, ready to call again and again."""
+"""Two complete organisations and every kind of caller of their pages, to be called repeatedly."""
 
 import re
 from dataclasses import dataclass, field
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Site
 
 OWNER, MEMBER, REMOVED, STRANGER = (f"{name}@example.com" for name in ("olga", "max", "rex", "eve"))
-NOBODY, HALF = "nobody", "half"
+ANONYMOUS, HALF = "anonymous", "half"
 
 
 @dataclass
 class Caller:
-    """A browser as it was when it signed in: nothing it is answered changes what it sends."""
+    """A browser as it was when it signed in: answers do not change what it sends."""
 
     cookies: str = field(repr=False)
     token: str = field(repr=False)
@@ -46,7 +46,7 @@ class Caller:
 
 @dataclass
 class World:
-    """Two whole organisations, everybody who may call, and the rows to return to."""
+    """Two complete organisations, every kind of caller, and the rows to restore."""
 
     site: "Site"
     http: httpx.AsyncClient
@@ -56,7 +56,7 @@ class World:
     rows: Rows = field(default_factory=dict)
 
     async def call(self, who: str, page: Page, path: str, **fields: str) -> httpx.Response:
-        """With a form that is ours in every respect: only the caller may be the wrong one."""
+        """With a valid form: only the caller may be a wrong one."""
         self.http.cookies.clear()
         caller = self.callers[who]
         headers = {"Cookie": caller.cookies}
@@ -66,7 +66,7 @@ class World:
         return await self.http.post(PREFIX + path, data=data, headers=headers)
 
     def fields(self) -> dict[str, str]:
-        """What any of the forms asks for."""
+        """Fields of all the forms."""
         return {
             "name": "changed",
             "slot": "primary",
@@ -111,7 +111,7 @@ async def make_world(site: "Site") -> World:
         f"{acme.base}/people/{acme.ids['developer']}/remove"
     }
     await acme.owner.post(remove)
-    nobody, half = site.browser(), await site.sign_up("half@example.com")
+    anonymous, half = site.browser(), await site.sign_up("half@example.com")
 
     async def halve(tx: Transaction) -> None:
         newest = "SELECT max(created_at) FROM developer_sessions"
@@ -119,13 +119,13 @@ async def make_world(site: "Site") -> World:
 
     await site.portal.store.write(halve)
     chief = await operator(site)
-    await nobody.get("/sign-in")
+    await anonymous.get("/sign-in")
     await half.get("/sign-in/second-factor")
     for browser in (acme.owner, acme.member, removed, globex.owner, chief):
         await browser.get("/account")
     await site.mails()
-    browsers = (nobody, half, acme.owner, acme.member, removed, globex.owner, chief)
-    names = (NOBODY, HALF, OWNER, MEMBER, REMOVED, STRANGER, OPERATOR)
+    browsers = (anonymous, half, acme.owner, acme.member, removed, globex.owner, chief)
+    names = (ANONYMOUS, HALF, OWNER, MEMBER, REMOVED, STRANGER, OPERATOR)
     http = site.browser().http
     http.follow_redirects = False
     callers = {name: await caller(site, browser) for name, browser in zip(names, browsers, strict=True)}

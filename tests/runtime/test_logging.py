@@ -1,4 +1,4 @@
-"""The structured log: one line an event, whoever logs it, and nothing of what failed but its type and place."""
+"""The structured log: one line for each event of any logger; of exceptions only their type and place."""
 
 import asyncio
 import io
@@ -46,7 +46,7 @@ def test_what_the_event_loop_reports_shows_no_exception_text(log: io.StringIO) -
     assert "correct horse" not in line
 
 
-def test_an_exception_is_told_by_type_and_place(log: io.StringIO) -> None:
+def test_an_exception_is_logged_by_type_and_place(log: io.StringIO) -> None:
     try:
         raise KeyError("correct horse battery staple")
     except KeyError:
@@ -74,7 +74,7 @@ class Writes(io.StringIO):
         return super().write(text)
 
 
-def test_the_access_log_has_a_line_for_each_request_written_once_a_turn() -> None:
+def test_the_access_log_has_a_line_for_each_request_written_once_a_tick() -> None:
     stream = Writes()
     access_log = AccessLog(stream)
 

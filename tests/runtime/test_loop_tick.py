@@ -1,4 +1,4 @@
-"""A turn of the event loop: over before anything that arrives later, whatever becomes of the loop."""
+"""A tick of the event loop: it ends before anything that arrives later, also if the loop stops or is closed."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 from strongroom.runtime.loop_tick import LoopTick
 
 
-def test_a_turn_is_over_before_what_arrives_after_it_began() -> None:
+def test_a_tick_ends_before_later_arrivals() -> None:
     said: list[str] = []
 
     async def main() -> None:
@@ -24,7 +24,7 @@ def test_a_turn_is_over_before_what_arrives_after_it_began() -> None:
     assert said == ["was there before", "over", "came later"]
 
 
-def test_a_turn_that_its_loop_did_not_end_is_ended_by_the_next() -> None:
+def test_a_tick_that_its_loop_did_not_end_is_ended_by_the_next() -> None:
     ended: list[None] = []
     turn = LoopTick(lambda: ended.append(None))
     loop = asyncio.new_event_loop()
@@ -42,7 +42,7 @@ def test_a_turn_that_its_loop_did_not_end_is_ended_by_the_next() -> None:
     asyncio.run(begin())
 
 
-def test_without_a_loop_there_is_no_turn() -> None:
+def test_without_a_loop_there_is_no_tick() -> None:
     turn = LoopTick(lambda: None)
     with pytest.raises(RuntimeError):
         turn.begin()

@@ -69,7 +69,7 @@ def test_one_area_may_know_the_other(other: str | None) -> None:
     assert (settings.areas, settings.other_area_url) == (("vault",), other)
 
 
-def test_the_portal_alone_needs_nobody() -> None:
+def test_the_portal_alone_needs_no_other_area() -> None:
     assert load({}, {"areas": "portal"}).areas == ("portal",)
 
 

@@ -73,7 +73,7 @@ def test_two_secrets_are_active_while_one_is_rotated() -> None:
     assert ServerSecret(NEW).key("use", old.current_id) is None
 
 
-def test_two_secrets_that_cannot_be_told_apart_are_refused() -> None:
+def test_two_secrets_with_one_key_id_are_refused() -> None:
     current = bytes(32)
     others = (number.to_bytes(32, "big") for number in range(1, 10_000))
     twin = next(other for other in others if ServerSecret(other).current_id == ServerSecret(current).current_id)
@@ -95,7 +95,7 @@ def test_the_secret_file_is_made_once_for_its_owner_only(tmp_path: Path) -> None
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_those_who_start_together_agree_on_one_secret(tmp_path: Path) -> None:
+def test_processes_that_start_together_agree_on_one_secret(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as pool:
         made = list(pool.map(lambda _: load_or_create(tmp_path / "secret"), range(64)))
     assert len(set(made)) == 1
@@ -115,7 +115,7 @@ def test_a_secret_of_ours_that_others_can_reach_is_refused_and_left_as_it_is(tmp
 
 
 @pytest.mark.parametrize("mode", [0o440, 0o444])
-def test_the_mode_of_a_secret_that_was_mounted_for_us_is_not_ours_to_judge(
+def test_the_mode_of_a_mounted_secret_of_another_owner_is_not_checked(
     tmp_path: Path, mode: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "secret"

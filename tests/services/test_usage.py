@@ -34,7 +34,7 @@ def test_each_key_of_a_subscription_is_counted_by_itself() -> None:
     }
 
 
-def test_what_was_taken_is_not_counted_again() -> None:
+def test_collected_calls_are_not_counted_again() -> None:
     usage = UsageCounter()
     usage.count(ADA, None, 0.001)
     usage.subscription_key_used(b"k", 1)
@@ -42,7 +42,7 @@ def test_what_was_taken_is_not_counted_again() -> None:
     assert not usage.take()
 
 
-def test_what_is_put_back_joins_what_came_in_the_meantime() -> None:
+def test_returned_calls_are_added_to_new_ones() -> None:
     usage = UsageCounter()
     usage.count(ADA, "not_found", 0.001)
     usage.subscription_key_used(b"k", 1)

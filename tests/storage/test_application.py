@@ -156,7 +156,7 @@ async def test_two_key_encryption_keys_have_one_winner(
     assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201] + [409] * 8
 
 
-async def test_the_nodes_that_ship_are_there_once_and_readiness_is_told(services: Services) -> None:
+async def test_shipped_nodes_are_imported_once_and_readiness_is_reported(services: Services) -> None:
     vault = services.applications[0].vault
     assert vault is not None
     counted = await vault.store.read(

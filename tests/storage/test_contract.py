@@ -248,7 +248,7 @@ async def test_read_many_gives_every_row(store: Store) -> None:
     assert len(await store.read_many(lambda tx: tx.all(NAMES))) == 1000
 
 
-async def test_a_caller_who_goes_leaves_all_or_nothing(store: Store) -> None:
+async def test_a_cancelled_write_is_stored_completely_or_not_at_all(store: Store) -> None:
     async def work(number: int, tx: Transaction) -> None:
         await put(tx, number, f"{number}a")
         await tx.one("SELECT 1")
@@ -270,7 +270,7 @@ async def test_a_caller_who_goes_leaves_all_or_nothing(store: Store) -> None:
     await store.check()
 
 
-async def test_whoever_comes_after_one_who_left_gets_no_answers_of_theirs(store: Store) -> None:
+async def test_a_connection_after_a_cancelled_caller_returns_no_old_answers(store: Store) -> None:
     chance = random.Random(1)
 
     async def work(number: int, tx: Transaction) -> list[Row]:

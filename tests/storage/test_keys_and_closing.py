@@ -90,7 +90,7 @@ async def test_keys_end_one_by_one(access: Store) -> None:
     }
 
 
-async def test_old_keys_are_told_until_somebody_was_reminded(access: Store) -> None:
+async def test_old_keys_are_listed_until_a_reminder_was_sent(access: Store) -> None:
     who, _ = await acme(access)
     await access.write(lambda tx: providers.create_key(tx, who.provider_id, "backend", NOW))
     assert await access.read(lambda tx: key_ends.old(tx, NOW - 1, 10)) == []
@@ -141,7 +141,7 @@ async def test_a_closed_provider_is_closed_for_good(access: Store) -> None:
     with pytest.raises(InUse) as caught:
         await access.write(lambda tx: closing.close(tx, who.provider_id, NOW + DAY - 1))
     assert caught.value.at == NOW
-    # Whoever closes it twice at the same time closes it once.
+    # Two concurrent closings close it once.
     answers = await asyncio.gather(
         *(access.write(lambda tx: closing.close(tx, who.provider_id, NOW + DAY)) for _ in range(4))
     )

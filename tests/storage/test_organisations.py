@@ -83,7 +83,7 @@ async def test_of_two_owners_who_delete_their_accounts_together_one_stays(store:
         await store.write(lambda tx: tx.run("DELETE FROM memberships"))
 
 
-async def test_of_two_owners_who_put_each_other_out_the_slower_one_is_none_any_more(store: Store) -> None:
+async def test_of_two_owners_who_remove_each_other_the_slower_one_has_lost_the_role(store: Store) -> None:
     for number in range(5):
         provider_id = bytes([number]) * 16
 
@@ -124,7 +124,7 @@ async def test_the_last_owner_becomes_no_member(store: Store) -> None:
     assert found.role == "owner"
 
 
-async def test_whoever_joins_twice_keeps_the_role(store: Store) -> None:
+async def test_joining_twice_keeps_the_role(store: Store) -> None:
     assert await store.write(lambda tx: organisations.join(tx, ACME, BOB, "member", NOW))
     assert not await store.write(lambda tx: organisations.join(tx, ACME, BOB, "owner", NOW))
     found = await store.read(lambda tx: organisations.find(tx, ACME, BOB))
@@ -134,32 +134,32 @@ async def test_whoever_joins_twice_keeps_the_role(store: Store) -> None:
 
 async def test_a_developer_owns_twenty_at_most(store: Store) -> None:
     def found(name: str) -> Any:
-        return store.write(lambda tx: organisations.found(tx, name, ADA, NOW))
+        return store.write(lambda tx: organisations.create(tx, name, ADA, NOW))
 
     for number in range(organisations.MAX_OWNED - 1):
         await found(f"Acme {number}")
     answers = await asyncio.gather(*(found(f"Globex {number}") for number in range(4)), return_exceptions=True)
     assert sorted(type(answer).__name__ for answer in answers) == ["TooManyOrganisations"] * 3 + ["bytes"]
-    assert len(await store.read(lambda tx: organisations.own(tx, ADA))) == organisations.MAX_OWNED
+    assert len(await store.read(lambda tx: organisations.of_developer(tx, ADA))) == organisations.MAX_OWNED
     # Nothing is left of what was refused: its name is free.
     refused = next(number for number, answer in enumerate(answers) if isinstance(answer, TooManyOrganisations))
-    assert await store.write(lambda tx: organisations.found(tx, f"Globex {refused}", BOB, NOW))
+    assert await store.write(lambda tx: organisations.create(tx, f"Globex {refused}", BOB, NOW))
 
 
-async def test_a_name_is_taken_by_one_of_those_who_want_it(store: Store) -> None:
+async def test_of_concurrent_callers_one_gets_the_name(store: Store) -> None:
     answers = await asyncio.gather(
-        *(store.write(lambda tx, who=who: organisations.found(tx, "Acme", who, NOW)) for who in (ADA, BOB, CEM)),  # type: ignore[misc]  # bound early
+        *(store.write(lambda tx, who=who: organisations.create(tx, "Acme", who, NOW)) for who in (ADA, BOB, CEM)),  # type: ignore[misc]  # bound early
         return_exceptions=True,
     )
     assert sorted(type(answer).__name__ for answer in answers) == ["NameTaken", "NameTaken", "bytes"]
     assert len(await store.read(lambda tx: tx.all("SELECT 1 FROM memberships"))) == 1
 
 
-async def test_no_membership_outlives_an_account_that_is_deleted_at_the_same_time(store: Store) -> None:
+async def test_no_membership_remains_of_an_account_deleted_at_the_same_time(store: Store) -> None:
     await store.write(lambda tx: organisations.add(tx, ACME, CEM, "owner", NOW))
     for number, begin in enumerate(
         (
-            lambda tx, who: organisations.found(tx, "Globex", who, NOW),
+            lambda tx, who: organisations.create(tx, "Globex", who, NOW),
             lambda tx, who: organisations.join(tx, ACME, who, "member", NOW),
         )
     ):

@@ -56,7 +56,7 @@ async def test_connections_are_opened_when_needed_and_used_again(server: Server)
     assert len({id(line) for line in taken}) == 3
 
 
-async def test_whoever_comes_when_all_are_out_gets_the_next_that_comes_back(server: Server) -> None:
+async def test_a_waiting_caller_gets_the_next_connection_returned(server: Server) -> None:
     own = Pool(server.connect, size=1)
     line = await own.take()
     waiting = [asyncio.ensure_future(own.take()) for _ in range(3)]
@@ -76,7 +76,7 @@ async def test_a_wait_has_an_end_and_loses_no_connection(server: Server) -> None
     assert await own.take() is line
 
 
-async def test_whoever_gives_up_while_it_is_handed_a_connection_loses_none(server: Server) -> None:
+async def test_a_caller_cancelled_while_it_gets_a_connection_loses_none(server: Server) -> None:
     own = Pool(server.connect, size=1)
     line = await own.take()
     gone, staying = asyncio.ensure_future(own.take()), asyncio.ensure_future(own.take())
@@ -88,7 +88,7 @@ async def test_whoever_gives_up_while_it_is_handed_a_connection_loses_none(serve
     assert await asyncio.wait_for(staying, 1) is line
 
 
-async def test_the_line_of_those_who_wait_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_queue_for_connections_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "MOST_WAITING", 2)
     own = Pool(server.connect, size=1, wait=0.05)
     await own.take()
@@ -108,7 +108,7 @@ async def test_while_the_server_refuses_so_does_the_pool_at_once(server: Server)
     assert not (await own.take()).closed
 
 
-async def test_a_broken_connection_makes_room_for_one_who_waits(server: Server) -> None:
+async def test_a_broken_connection_makes_room_for_a_waiting_caller(server: Server) -> None:
     own = Pool(server.connect, size=1)
     line = await own.take()
     waiting = asyncio.ensure_future(own.take())
@@ -142,7 +142,7 @@ async def test_connections_grow_old(server: Server, monkeypatch: pytest.MonkeyPa
     assert line.closed
 
 
-async def test_closing_waits_for_what_is_out(server: Server) -> None:
+async def test_closing_waits_for_connections_in_use(server: Server) -> None:
     own = Pool(server.connect, size=2)
     first, second = await own.take(), await own.take()
     await own.give(first)
@@ -157,7 +157,7 @@ async def test_closing_waits_for_what_is_out(server: Server) -> None:
         await own.take()
 
 
-async def test_what_is_not_given_back_is_cut(server: Server) -> None:
+async def test_connections_not_returned_in_time_are_closed(server: Server) -> None:
     own = Pool(server.connect, use=0.04)
     held, given = await own.take(), await own.take()
     await own.give(given)
@@ -174,7 +174,7 @@ async def test_an_idle_pool_keeps_no_timer(server: Server) -> None:
     await own.close()
 
 
-async def test_one_that_was_opened_before_is_the_first_to_be_taken(server: Server) -> None:
+async def test_an_open_connection_is_taken_before_a_new_one_is_made(server: Server) -> None:
     own, line = Pool(server.connect, size=1), Line()
     own.add(line)
     assert await own.take() is line

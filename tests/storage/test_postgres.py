@@ -1,4 +1,4 @@
-"""What can go wrong with a database on the other side of a connection, and what the caller is told."""
+"""Failures of a database behind a network connection, and what the caller gets for each."""
 
 import asyncio
 import time
@@ -105,14 +105,14 @@ def raising(state: str) -> str:
 
 
 @pytest.mark.parametrize("wrong", [END_MYSELF, raising("40001"), raising("40P01"), raising("57P01"), raising("25006")])
-async def test_what_surely_stored_nothing_is_tried_once_more(store: PostgresStore, wrong: str) -> None:
+async def test_a_write_that_surely_stored_nothing_is_retried(store: PostgresStore, wrong: str) -> None:
     work = Runs(wrong)
     assert await store.write(work) == 2
     assert await count(store) == 1
 
 
 @pytest.mark.parametrize("state", ["40001", "40P01"])
-async def test_what_the_neighbours_undid_is_tried_again_a_few_times(store: PostgresStore, state: str) -> None:
+async def test_a_write_rolled_back_by_a_conflict_is_retried_a_few_times(store: PostgresStore, state: str) -> None:
     assert await store.write(Runs(raising(state), times=3)) == 4
     assert await count(store) == 1
 
@@ -234,7 +234,7 @@ async def test_no_more_connections_are_opened_than_were_asked_for(database: "Dat
     assert len({row[0] for row in pids if row is not None}) == 2
 
 
-async def test_a_store_that_nobody_has_used_holds_a_restore_off(store: PostgresStore, database: "Database") -> None:
+async def test_an_unused_store_blocks_a_restore(store: PostgresStore, database: "Database") -> None:
     restore = PostgresDestination(database.setting, "area")
     assert not await restore.shut_out()
     await store.close()
@@ -249,7 +249,7 @@ async def test_a_store_that_nobody_has_used_holds_a_restore_off(store: PostgresS
     await other.open()
 
 
-async def test_a_server_that_ends_idle_sessions_ends_none_that_says_somebody_is_at_work(database: "Database") -> None:
+async def test_idle_session_timeout_does_not_end_the_session_that_holds_the_lock(database: "Database") -> None:
     database.setting += "%20-cidle_session_timeout%3D100"
     await database.open()
     restore = PostgresDestination(database.setting, "area")
@@ -271,9 +271,7 @@ async def test_a_backup_takes_longer_than_the_server_gives_a_transaction(
     await snapshot.close()
 
 
-async def test_a_role_may_have_no_more_connections_than_the_store_is_told(
-    items: Path, postgres_server: PostgresServer
-) -> None:
+async def test_the_store_opens_no_more_connections_than_allowed(items: Path, postgres_server: PostgresServer) -> None:
     async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
         await connection.execute("CREATE ROLE frugal LOGIN CONNECTION LIMIT 1")
         await connection.execute("CREATE SCHEMA AUTHORIZATION frugal")
@@ -288,7 +286,7 @@ async def test_a_role_may_have_no_more_connections_than_the_store_is_told(
     await store.close()
 
 
-async def test_who_looks_on_holds_no_restore_off(store: PostgresStore, database: "Database") -> None:
+async def test_a_snapshot_does_not_block_a_restore(store: PostgresStore, database: "Database") -> None:
     await store.close()
     snapshot = await open_snapshot(database.setting, "area")
     restore = PostgresDestination(database.setting, "area")
@@ -308,7 +306,7 @@ async def test_an_answer_that_does_not_come_is_given_up(store: PostgresStore) ->
     await store.check()
 
 
-async def test_whoever_goes_leaves_a_usable_pool(store: PostgresStore) -> None:
+async def test_a_cancelled_caller_leaves_a_usable_pool(store: PostgresStore) -> None:
     for work in (store.read, store.write):
         task = asyncio.ensure_future(work(lambda tx: tx.one("SELECT pg_sleep(20)")))
         await asyncio.sleep(0.05)
@@ -327,7 +325,7 @@ async def test_a_restart_of_the_server_is_not_noticed(restarted: PostgresStore, 
     assert await asyncio.gather(*(count(restarted) for _ in range(16))) == [17] * 16
 
 
-async def test_without_a_server_the_answer_is_quick_and_recovery_needs_nobody(
+async def test_without_a_server_the_answer_is_quick_and_recovery_is_automatic(
     restarted: PostgresStore, server: PostgresServer
 ) -> None:
     server.stop()
@@ -400,7 +398,7 @@ async def test_a_session_that_is_held_cannot_end_before_the_write(store: Postgre
         await store.write(write)
 
 
-async def test_commits_wait_for_the_disk_whatever_the_server_says(items: Path, postgres_server: PostgresServer) -> None:
+async def test_commits_wait_for_the_disk_with_any_server_setting(items: Path, postgres_server: PostgresServer) -> None:
     for option, expected in (("off", "on"), ("remote_write", "on"), ("on", "on"), ("remote_apply", "remote_apply")):
         options = f"options=-csearch_path%3Ddurable%20-csynchronous_commit%3D{option}"
         store = PostgresStore(f"{postgres_server.url()}&{options}", "vault", items)

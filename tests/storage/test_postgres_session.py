@@ -61,7 +61,7 @@ async def test_values_come_back_as_they_were_sent(session: PostgresSession) -> N
     assert {type(value) for value in row} == {str, int, bytes, type(None)}
 
 
-async def test_text_is_utf8_whatever_url_and_environment_say(
+async def test_text_is_utf8_with_any_url_and_environment(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
@@ -89,7 +89,9 @@ async def test_more_statements_than_are_kept_work_too(
     assert await ask(session, "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 's%'") == (2,)
 
 
-async def test_of_several_statements_the_first_error_is_told_and_the_session_goes_on(session: PostgresSession) -> None:
+async def test_of_several_statements_the_first_error_is_raised_and_the_session_is_usable(
+    session: PostgresSession,
+) -> None:
     session.send("SELECT 1", {})
     session.send("SELECT 1 / :zero", {"zero": 0})
     session.send("SELECT nonsense", {})
@@ -105,7 +107,7 @@ async def test_of_several_statements_the_first_error_is_told_and_the_session_goe
         await ask(session, "SELECT 1 / :zero", zero=0)
 
 
-async def test_an_error_that_comes_after_the_last_answer_is_told_too(session: PostgresSession) -> None:
+async def test_an_error_after_the_last_answer_is_raised_too(session: PostgresSession) -> None:
     await session_does(session, "SET default_transaction_read_only = off")
     await session_does(session, "CREATE TEMP TABLE twice (id BIGINT UNIQUE DEFERRABLE INITIALLY DEFERRED)")
     session.send("INSERT INTO twice VALUES (1), (1)", {})  # succeeds; the transaction around it does not
@@ -142,7 +144,7 @@ async def test_a_session_that_the_server_ended_is_known_as_closed_without_being_
         session.send("SELECT 1", {})
 
 
-async def test_what_nobody_waits_for_any_more_is_stopped_on_the_server(
+async def test_a_cancelled_statement_is_stopped_on_the_server(
     session: PostgresSession, postgres_server: PostgresServer
 ) -> None:
     other = await PostgresSession.open(Target(postgres_server.url(), "vault"))

@@ -67,7 +67,7 @@ Numbers = tuple[int, int, int]
 
 
 class Steps:
-    """A clock that moves when it is told to, and a little with every operation, so that ids are in order."""
+    """A clock that a test moves, and that advances a little with every operation, so that ids are in order."""
 
     def __init__(self) -> None:
         self.time = 1_800_000_000_000

@@ -130,7 +130,7 @@ async def test_no_answer_leaves_before_the_commit(store: SqliteStore) -> None:
     assert isinstance(outcomes[1], Refusal)
 
 
-async def test_a_unit_that_suspends_is_told_so_and_harms_nobody(store: SqliteStore) -> None:
+async def test_a_unit_that_suspends_fails_and_no_other_unit_is_affected(store: SqliteStore) -> None:
     left: list[str] = []
 
     async def suspends(tx: Transaction) -> None:
@@ -227,7 +227,7 @@ async def test_another_writer_of_the_file_is_waited_for_and_then_given_up(store:
     assert await ids(store) == [1]
 
 
-async def test_waiting_for_another_writer_of_the_file_holds_up_nobody_else(store: SqliteStore, path: Path) -> None:
+async def test_waiting_for_another_writer_of_the_file_does_not_block_reads(store: SqliteStore, path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     write = asyncio.ensure_future(store.write(lambda tx: put(tx, 1)))
@@ -243,7 +243,7 @@ async def test_waiting_for_another_writer_of_the_file_holds_up_nobody_else(store
     assert await ids(store) == [1]
 
 
-async def test_nobody_reads_what_is_not_committed_yet(store: SqliteStore) -> None:
+async def test_uncommitted_changes_are_not_visible(store: SqliteStore) -> None:
     committing, released = threading.Event(), threading.Event()
 
     def trace(sql: str) -> None:
@@ -299,7 +299,7 @@ def test_a_loop_that_was_closed_in_the_middle_holds_up_no_other(path: Path, item
     asyncio.run(follow())
 
 
-async def test_reads_of_one_turn_see_the_same_commits_and_later_ones_the_newest(
+async def test_reads_of_one_tick_see_the_same_commits_and_later_ones_the_newest(
     store: SqliteStore, path: Path, items: Path
 ) -> None:
     guest = SqliteStore(path, items, guest=True)
@@ -320,7 +320,7 @@ async def test_reads_of_one_turn_see_the_same_commits_and_later_ones_the_newest(
     await guest.close()
 
 
-async def test_no_look_at_the_commits_is_held_while_somebody_writes(store: SqliteStore) -> None:
+async def test_a_read_of_the_commit_counter_holds_no_lock_against_writers(store: SqliteStore) -> None:
     """Else the log could not start again under load: it would grow for as long as there are readers."""
     looked: list[bool] = []
 

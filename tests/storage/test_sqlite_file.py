@@ -17,7 +17,7 @@ MANY = 6
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    """Somebody in the midst of changing a file that has no log yet: SQLite lets nobody wait for that."""
+    """Another writer of a file that has no log yet: SQLite does not wait for that lock."""
     with closing(sqlite3.connect(tmp_path / "area.sqlite", isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield other

@@ -1,4 +1,4 @@
-"""A schema that somebody changed is told from the one that the migrations make, on either engine."""
+"""A schema that was changed by hand is distinguished from the one that the migrations make, on either engine."""
 
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -33,7 +33,7 @@ KEY, INDEX = "{} lacks a primary key or unique constraint", "{} lacks the index 
 OF_DEVELOPER = INDEX.format("memberships", "memberships_of_developer")
 DUE = "subscription_keys_by_age"
 
-# What somebody did to an area, and what is told of it.
+# A change of an area's schema by hand, and what is reported.
 SAME_ON_BOTH = [
     ("keystore", "DROP INDEX sessions_by_end", [INDEX.format("sessions", "sessions_by_end")]),
     ("vault", "DROP TABLE keystore_users", ["the table keystore_users is not there"]),

@@ -1,4 +1,4 @@
-"""A last look for private keys in clear, so that a client's mistake is refused instead of stored."""
+"""Finds unencrypted private keys, so that a client's mistake is refused instead of stored."""
 
 import binascii
 import re
@@ -34,11 +34,11 @@ _UNPACK_TRIES: Final = 4
 
 
 def holds_private_key(text: str) -> bool:
-    """Whether the text shows a private key to whoever reads it.
+    """Whether the text holds a private key that any reader could use.
 
     Looks at the text, the Base64 decoding of it and of each dot-separated part (either alphabet, padded or not,
     wrapped or not), and gzip or zlib inside, to a bounded depth and size: PEM, OpenSSH, PuTTY and JWK markers, and the
-    DER shapes of PKCS#1, PKCS#8 and SEC 1. A net for mistakes; a client that wants to give its key away always can.
+    DER shapes of PKCS#1, PKCS#8 and SEC 1. This finds mistakes; a client that wants to disclose its key always can.
     """
     budget = [_UNPACK_TRIES]
     raw = text.encode("utf-8", "replace")

@@ -6,7 +6,7 @@ StrongroomError
     ├── MalformedKey           not a key of the one accepted form
     ├── MalformedArtefacts     derivation artefacts that cannot be read
     ├── ParametersRefused      derivation parameters outside the bounds
-    ├── DecryptionFailed       wrong key, wrong binding or changed bytes: never told apart
+    ├── DecryptionFailed       wrong key, wrong binding or changed bytes: never distinguished
     ├── VerificationFailed     verification artefacts or a signature do not hold
     ├── SessionStringRefused   what the vault sent is not a session string for this realm
     ├── UsernameRefused        not 1 to 128 assigned code points without controls

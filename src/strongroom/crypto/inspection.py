@@ -1,4 +1,4 @@
-"""What a value is, told without any key: for the command line, for docs and for the curious."""
+"""Explains what a value is, without any key: for the command line and the documentation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,8 +19,8 @@ LIMIT: Final = 64 * 1024 * 1024
 COMPAT_ONLY: Final = "opens in compat mode only: another port wrote it, or not in our spelling"
 UNBOUND: Final = "bound to nothing: a server could put it in the place of another value under the same key"
 FAST_DERIVATION: Final = "too cheap to derive, or outside the strict bounds: strict mode refuses it"
-PRIVATE_KEY: Final = "holds a private key in clear: treat that key as known to whoever has seen this text"
-ENOUGH_ALONE: Final = "a secret in itself: whoever has it needs nothing else"
+PRIVATE_KEY: Final = "holds a private key in clear text: treat that key as known to everyone who has seen this text"
+ENOUGH_ALONE: Final = "a secret in itself: its holder needs nothing else"
 
 _TOKENS: Final = {
     "srk_": "subscription key",

@@ -6,7 +6,7 @@ from typing import Final
 
 MIN_ITERATIONS: Final = 600_000
 MAX_ITERATIONS: Final = 10_000_000
-"""Parameters come from somebody else, so the work they ask for has an end."""
+"""Parameters come from another party, so the work they ask for has an upper limit."""
 DEFAULT_ITERATIONS: Final = 1_000_000
 
 

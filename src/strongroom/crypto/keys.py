@@ -28,7 +28,7 @@ class _Key:
         self._value = value
 
     def reveal(self) -> bytes:
-        """The 32 bytes. For other libraries; nothing here needs a caller to see them."""
+        """The 32 bytes. For other libraries; no function of this package needs them outside."""
         return self._value
 
     def __repr__(self) -> str:

@@ -20,9 +20,9 @@ _PRINTABLE: Final = re.compile(r"[^\x00-\x20\x7f\\]+")
 def canonical_username(username: str) -> str:
     """NFC(casefold(NFKC(username))), under which names are unique and looked up.
 
-    UsernameRefused unless it is 1 to 128 code points, each assigned in Unicode 14.0 whatever the tables of the running
-    Python, none a control (category Cc) or a surrogate. Format, separator and private-use characters are allowed:
-    scripts and emoji need joiners, and nothing rests on how a name looks.
+    UsernameRefused unless it is 1 to 128 code points, each assigned in Unicode 14.0 (the tables of the running Python
+    do not matter), none a control (category Cc) or a surrogate. Format, separator and private-use characters are
+    allowed: scripts and emoji need joiners, and nothing rests on how a name looks.
     """
     if not 1 <= len(username) <= 128:
         raise UsernameRefused
@@ -42,7 +42,7 @@ def account_tag(username: str) -> str:
 def canonical_realm(url: str) -> str:
     """`https://host[:port]` of an address: lower case, ASCII host, without path or default port.
 
-    Every loopback name or address is `http://localhost`, whatever its port. RealmRefused for other schemes, http to
+    Every loopback name or address is `http://localhost`, with any port. RealmRefused for other schemes, http to
     other hosts, user information, a query or fragment, and hosts that are not names or whole IP addresses.
     """
     if _PRINTABLE.fullmatch(url) is None:

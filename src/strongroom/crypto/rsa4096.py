@@ -75,7 +75,7 @@ class PrivateKey:
         ).decode("ascii")
 
     def decrypt(self, serialized: str, mode: Mode = Mode.STRICT) -> bytes:
-        """The plaintext of an `Rsa4096` value. MalformedCiphertext, or DecryptionFailed whatever was wrong inside."""
+        """The plaintext of an `Rsa4096` value. MalformedCiphertext, or DecryptionFailed for any fault inside."""
         value = split(serialized, "Rsa4096", mode, KEY_LIMIT)
         try:
             return self._key.decrypt(value.data, oaep())

@@ -21,10 +21,10 @@ def open_vault_session(
 ) -> Secret[str]:
     """The session string, if the plaintext is one made for this realm; SessionStringRefused in every other case.
 
-    The server chose the ciphertext and will see the answer in `Authorization`: whatever is not a session string, such
-    as a wrapped key or another server's session, must never get out of here. Pass only the key tagged `vault`. COMPAT
-    takes `[A-Za-z0-9_-]{16,128}` that is not a 32-byte key, raw, in hexadecimal or in Base64. RealmRefused for a realm
-    without a canonical form.
+    The server chose the ciphertext and will see the answer in `Authorization`: anything that is not a session string,
+    such as a wrapped key or another server's session, must never get out of here. Pass only the key tagged `vault`.
+    COMPAT takes `[A-Za-z0-9_-]{16,128}` that is not a 32-byte key, raw, in hexadecimal or in Base64. RealmRefused for a
+    realm without a canonical form.
     """
     tag = realm_tag(realm)
     try:

@@ -1,1 +1,1 @@
-"""The developer portal: sign up, subscribe to a product, look after its keys, in a browser."""
+"""The developer portal: sign up, subscribe to a product, manage its keys, in a browser."""

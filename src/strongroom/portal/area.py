@@ -1,4 +1,4 @@
-"""What every part of the portal works with."""
+"""What every part of the portal shares: settings, database, secret, clock, mail."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,18 @@ from strongroom.services.user_metadata import UserDirectory
 from strongroom.storage import Store
 
 PREFIX = "/portal"
-"""Where the portal stands; every path of a page is below it."""
+"""The path of the portal; every page is below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portal:
     store: Store
-    """The `access` database: providers, subscriptions and keys, and the developers who look after them."""
+    """The `access` database: providers, subscriptions and keys, and the developers who manage them."""
     clock: Clock
     secret: ServerSecret
     settings: Settings
     passwords: PassphraseHasher
-    """Apart from the key store's, so that a rush of sign-ins here holds up no user there."""
+    """Separate from the key store's, so that many sign-ins here do not delay users there."""
     mail: MailQueue
     products: Products
     directories: dict[str, UserDirectory]
@@ -37,7 +37,7 @@ class Portal:
 
     @property
     def api_url(self) -> str:
-        """Where key store and vault answer."""
+        """The URL of key store and vault."""
         return self.settings.api_url or self.base_url
 
     @property

@@ -1,4 +1,4 @@
-"""Makes the portal of a service, and its pages when they are first asked for: their libraries are slow to import."""
+"""Makes the portal of a service, and its pages on the first request: their libraries are slow to import."""
 
 import asyncio
 import logging
@@ -75,7 +75,7 @@ class Pages:
         await (await self._loaded())(scope, receive, send)
 
     async def warm(self) -> None:
-        """Load what the first page needs, after whoever waits for the service to listen."""
+        """Load what the first page needs, once the service listens."""
         await asyncio.sleep(WARM_UP_SECONDS)
         await self._loaded()
         await self._portal.passwords.warm()

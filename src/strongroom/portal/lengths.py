@@ -1,4 +1,4 @@
-"""How long what people write may be: the same for the rules and for the fields of the pages."""
+"""Greatest lengths of texts that users enter: shared by the rules and the fields of the pages."""
 
 MAX_NAME = 80
 """Of a developer, an organisation, a subscription or a key, in characters."""

@@ -1,4 +1,4 @@
-"""Limits on what can be tried again and again: counted in the database, so that every process counts together."""
+"""Rate limits of the portal: counted in the database, so that all processes count together."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ ON CONFLICT (bucket) DO UPDATE SET
     amount = CASE WHEN attempts.ends_at <= :now THEN 1 ELSE attempts.amount + 1 END,
     ends_at = CASE WHEN attempts.ends_at <= :now THEN :ends_at ELSE attempts.ends_at END
 """
-KNOW = """
+REMEMBER = """
 INSERT INTO attempts (bucket, amount, ends_at) VALUES (:bucket, 0, :ends_at)
 ON CONFLICT (bucket) DO UPDATE SET ends_at = :ends_at
 """
@@ -24,7 +24,7 @@ PRUNE = "DELETE FROM attempts WHERE bucket IN (SELECT bucket FROM attempts WHERE
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many times in a window that begins with the first of them."""
+    """At most `times` within a window that begins with the first of them."""
 
     name: str
     times: int
@@ -33,34 +33,34 @@ class Limit:
 
 
 SIGN_IN_FROM = Limit("sign-in-from", 30, 10 * MINUTE)
-"""Sign-ins from one network address, whoever they are for."""
+"""Sign-ins from one network address, for any account."""
 SIGN_IN_AS_FROM = Limit("sign-in-as-from", 10, 15 * MINUTE)
-"""For one account from one network."""
+"""Sign-ins for one account from one network."""
 SIGN_IN_AS = Limit("sign-in-as", 200, DAY)
-"""For one account from all networks that it was not signed in from lately: nobody elsewhere locks its owner out."""
+"""Sign-ins for one account from all networks it was not signed in from lately: strangers cannot lock its owner out."""
 KNOWN = 30 * DAY
 """For how long a network counts as one that the owner of an account signs in from."""
 SECOND_FACTOR = Limit("second-factor", 10, 15 * MINUTE)
 """Codes tried for one account, whose password the caller knows."""
 SECOND_FACTOR_DAY = Limit("second-factor-day", 50, DAY)
-"""The same over a day, so that patience finds no code either: fifty tries a day against three good codes in a million
+"""The same over a day, against slow guessing: fifty tries a day against three valid codes in a million
 are 150 in a million."""
 CHALLENGES_FROM = Limit("challenges-from", 60, 10 * MINUTE)
 """Challenges for passkeys that one network asks for: each is a row for five minutes."""
 CONFIRM_PASSWORD = Limit("confirm-password", 10, 15 * MINUTE)
 """The password asked again within a session, for one account."""
 ACTS = Limit("acts", 120, 10 * MINUTE)
-"""What one developer makes and changes in organisations: much of it leaves rows for good."""
+"""Acts of one developer in organisations: many of them leave permanent rows."""
 CLOSINGS = Limit("closings", 10, DAY)
-"""Organisations that one developer closes: their names stay taken, and they count no more among those one may own."""
+"""Organisations that one developer closes: their names stay taken, and they no longer count as owned."""
 MAIL_FROM = Limit("mail-from", 20, HOUR)
 """Messages that one network address causes."""
 MAIL_TO_FROM = Limit("mail-to-from", 3, HOUR)
 """Messages to one mailbox that one network causes."""
 MAIL_TO = Limit("mail-to", 10, HOUR)
-"""Messages of one kind to one mailbox, from wherever: room enough that nobody uses up what its owner needs."""
+"""Messages of one kind to one mailbox from all networks: high enough that a stranger cannot use up the owner's."""
 OPERATOR_NEWS = Limit("operator-news", 5, HOUR)
-"""Messages to one operator about subscriptions that wait: all of them stand on the operator's page."""
+"""Messages to one operator about subscriptions that wait: the operator's page lists all of them."""
 
 
 class TooMany(Exception):
@@ -72,9 +72,9 @@ class TooMany(Exception):
 
 
 async def count(tx: Transaction, secret: ServerSecret, limit: Limit, key: str, now: int) -> int:
-    """One more time, before the work it stands for: how many there were with it; `TooMany` once the limit is passed.
+    """Count one more, before the work itself; how many there are now. `TooMany` above the limit.
 
-    Raised within the transaction, which undoes the count: whoever keeps trying is not shut out for longer.
+    Raised within the transaction, which undoes the count: further tries do not prolong the wait.
     """
     bucket = _bucket(secret, limit, key)
     await tx.execute(COUNT, bucket=bucket, now=now, ends_at=now + limit.window)
@@ -87,25 +87,25 @@ async def count(tx: Transaction, secret: ServerSecret, limit: Limit, key: str, n
 
 
 async def count_mail(tx: Transaction, secret: ServerSecret, kind: str, email: str, network: str, now: int) -> None:
-    """One more message that the owner of the address may not have asked for; `TooMany`."""
+    """Count one more message that the owner of the address may not have requested; `TooMany`."""
     box = mailbox(email)
     await count(tx, secret, MAIL_TO_FROM, f"{box}\x00{network}", now)
-    # Each kind alone: whoever has sign-ups sent to an address must not keep its owner from resetting the password.
+    # Each kind alone: a stranger who causes sign-up mail must not keep the owner from resetting the password.
     await count(tx, secret, MAIL_TO, f"{kind}\x00{box}", now)
 
 
-async def know(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> None:
+async def remember_network(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> None:
     """The right password for this account came from this network."""
-    await tx.execute(KNOW, bucket=_known(secret, account, network), ends_at=now + KNOWN)
+    await tx.execute(REMEMBER, bucket=_known(secret, account, network), ends_at=now + KNOWN)
 
 
-async def knows(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> bool:
+async def is_known_network(tx: Transaction, secret: ServerSecret, account: str, network: str, now: int) -> bool:
     row = await tx.one(READ, bucket=_known(secret, account, network))
     return row is not None and row[1] > now
 
 
 async def forget(tx: Transaction, secret: ServerSecret, limit: Limit, key: str) -> None:
-    """Start anew after a success, so that only failures add up."""
+    """Reset the count after a success, so that only failures add up."""
     await tx.execute(FORGET, bucket=_bucket(secret, limit, key))
 
 

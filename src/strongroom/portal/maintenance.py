@@ -1,4 +1,4 @@
-"""What the portal does from time to time without being asked."""
+"""The regular maintenance of the portal."""
 
 from strongroom.portal import limits, notifications_sent
 from strongroom.portal.accounts import challenges, links, sessions, sign_ups
@@ -11,7 +11,7 @@ BATCH = 500
 
 
 async def prune(portal: Portal) -> int:
-    """Forget what is over, from sessions to counts of attempts, in small transactions; how many rows."""
+    """Delete what has expired, from sessions to counts of attempts, in small transactions; how many rows."""
     now = portal.clock.now()
 
     async def some(tx: Transaction) -> int:

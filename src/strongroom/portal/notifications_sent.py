@@ -1,4 +1,4 @@
-"""What the owners of an organisation were notified of by mail, each thing once, whichever process is the first."""
+"""Notifications to the owners of an organisation by mail: each is sent once, by whichever process is first."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,31 +28,31 @@ DELETE FROM notifications_sent WHERE (subject_id, kind, occasion) IN (
 )
 """
 KEPT = 100 * DAY
-"""Longer than anything can be due again: two weeks before an end, a month of a quota."""
+"""Longer than any notification can become due again: two weeks before an end, a month of a quota."""
 OLD_KEY = "old"
-"""The kind that is noted with the key itself: a key grows old once, and much later than after `KEPT`."""
+"""The kind that is recorded with the key itself: a key becomes old once, and much later than after `KEPT`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """One thing that the owners of a provider are notified of once."""
+    """One notification to the owners of a provider."""
 
     provider_id: bytes
     subject_id: bytes
     kind: str
     occasion: int
-    """Tells one occasion from the next, such as its time."""
+    """Distinguishes one occasion from the next, such as its time."""
     line: str
-    """A sentence, for where there is more than one thing to say."""
+    """A sentence, for a message with several notifications."""
     message: ToOwner
-    """For where it is the only one."""
+    """The message, if this is the only notification."""
 
 
 async def send(portal: Portal, notifications: Iterable[Notification], several: Several) -> int:
-    """Put down mail to the owners about what they were not notified of before; how many things it was.
+    """Queue mail to the owners for every notification that was not sent before; how many there were.
 
-    All that is new of one provider goes into one message: fifty subscriptions that end on one day, or a colleague who
-    moves the ends of keys about, are no reason to send anybody a hundred.
+    All notifications of one provider go into one message: fifty subscriptions that end on one day, or a colleague who
+    changes the end dates of keys repeatedly, must not cause a hundred messages.
     """
     by_provider: dict[bytes, list[Notification]] = {}
     for one in notifications:
@@ -73,7 +73,7 @@ async def _send(portal: Portal, provider_id: bytes, some: list[Notification], se
         members = await organisations.members_of(tx, provider_id) if ours else []
         for email in (member.email for member in members if member.role == "owner"):
             message = ours[0].message(email) if len(ours) == 1 else several(email, provider_id, ours)
-            await portal.mail.put(tx, message, now)
+            await portal.mail.enqueue(tx, message, now)
         return len(ours)
 
     return await portal.store.write(work) if fresh else 0

@@ -1,9 +1,9 @@
-"""How a page says no from the depth of its rules; the frame around it makes the answer."""
+"""Refusals of the portal: a rule raises one, and the frame makes the answer."""
 
 
 class Absent(Exception):
-    """There is no such thing, or it is somebody else's: both look alike."""
+    """The object does not exist, or it belongs to another organisation: the answer is the same."""
 
 
 class Forbidden(Exception):
-    """The caller may see it and may not do this."""
+    """The caller may see the object and may not do this."""

@@ -21,7 +21,7 @@ _ENDS = {f"end_{days}" for days in DAYS}
 
 
 async def send(portal: Portal) -> int:
-    """Put down what is due, each thing once; how many it was about."""
+    """Queue every reminder that is due, each once; how many there were."""
     now = portal.clock.now()
     news = await _subscriptions(portal, now) + await _keys(portal, now) + await _quotas(portal, now)
     sent = await _send(portal, news) + await _old_keys(portal, now)
@@ -87,8 +87,8 @@ def _key(portal: Portal, key: DueKey, now: int) -> Notification:
         key.key_hash,
         _occasion(key.at, now),
         key.at,
-        f"The {_called(key)} ends on {moment(key.at)}.",
-        lambda to: messages.key_ends(to, _called(key), moment(key.at), url),
+        f"The {_key_in_words(key)} ends on {moment(key.at)}.",
+        lambda to: messages.key_ends(to, _key_in_words(key), moment(key.at), url),
     )
 
 
@@ -109,8 +109,8 @@ def _old_key(portal: Portal, key: DueKey, now: int) -> Notification:
         key.key_hash,
         OLD_KEY,
         key.at,
-        f"The {_called(key)} was made {age} ago: time to replace it.",
-        lambda to: messages.key_is_old(to, _called(key), age, url),
+        f"The {_key_in_words(key)} was made {age} ago: time to replace it.",
+        lambda to: messages.key_is_old(to, _key_in_words(key), age, url),
     )
 
 
@@ -146,7 +146,7 @@ def _occasion(ends_at: int, now: int) -> str:
     return f"end_{min(days for days in DAYS if ends_at <= now + days * DAY)}"
 
 
-def _called(key: DueKey) -> str:
+def _key_in_words(key: DueKey) -> str:
     """The key in words: `primary key srk_...1a2b of “shop”`."""
     if key.subscription_id is None:
         return f"provider API key “{key.name}” ({key.hint})"
@@ -154,7 +154,7 @@ def _called(key: DueKey) -> str:
 
 
 def _url(portal: Portal, provider_id: bytes, subscription_id: bytes | None) -> str:
-    """Where the key is looked after."""
+    """The page where the key is managed."""
     base = f"/organisations/{to_text(provider_id)}"
     return portal.url(
         f"{base}/api-keys" if subscription_id is None else f"{base}/subscriptions/{to_text(subscription_id)}"

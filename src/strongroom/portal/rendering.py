@@ -23,7 +23,7 @@ STATIC = files("strongroom.portal") / "static"
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    # Escaped whatever a template is called; a name that nobody passed is an error, not an empty place.
+    # Every template is escaped, with any file extension. An undefined name is an error, not an empty text.
     made = Environment(
         loader=PackageLoader("strongroom.portal"),
         autoescape=True,

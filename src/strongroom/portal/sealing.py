@@ -1,6 +1,6 @@
 """Sealing of what the portal must read again: TOTP keys and mail that waits to be sent.
 
-It keeps a copy of the database from being enough; whoever also holds the server secret can open it.
+A copy of the database alone does not open it; a copy together with the server secret does.
 """
 
 import secrets
@@ -35,7 +35,7 @@ def unseal(secret: ServerSecret, purpose: str, row: bytes, sealed: bytes) -> byt
 
 
 def is_current(secret: ServerSecret, purpose: str, row: bytes, sealed: bytes) -> bool:
-    """False for what only the previous server secret opens, and what nothing does."""
+    """False for a value that only the previous server secret opens, and for one that none does."""
     try:
         _opened(secret.current_key(f"portal-{purpose}"), row, sealed)
     except Unreadable:

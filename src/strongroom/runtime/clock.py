@@ -30,7 +30,7 @@ class SystemClock:
 
 
 class MovableClock:
-    """A clock for tests: it runs with real time and jumps when told to."""
+    """A clock for tests: it runs with real time and `move` makes it jump."""
 
     def __init__(self) -> None:
         self._ahead = 0

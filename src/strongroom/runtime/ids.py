@@ -26,5 +26,5 @@ def to_text(value: bytes) -> str:
 
 
 def from_text(text: str) -> bytes | None:
-    """None for anything that is not a lower-case UUID: such an id names nothing."""
+    """None for anything that is not a lower-case UUID: no row has such an id."""
     return bytes.fromhex(text.replace("-", "")) if _TEXT.fullmatch(text) else None

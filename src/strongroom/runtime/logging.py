@@ -14,7 +14,7 @@ from strongroom.runtime.loop_tick import LoopTick
 
 LOGGER = "strongroom"
 LINES_AT_ONCE = 12
-"""Of the access log. They stay below the 4096 bytes that a pipe takes whole: workers write to the same one."""
+"""Lines of the access log in one write: below the 4096 bytes that a pipe takes at once, as workers share it."""
 
 # Every credential of the protocol starts like this; the filter is the second line, not the first.
 _CREDENTIAL = re.compile(r"\bsr[a-z]{1,2}\d?_[0-9A-Za-z_.-]{8,}")
@@ -22,7 +22,7 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 def redact(text: str) -> str:
-    """Stars for whatever looks like one of our credentials."""
+    """Replaces everything that looks like one of our credentials by stars."""
     return _CREDENTIAL.sub("***", text)
 
 
@@ -33,7 +33,7 @@ class JsonFormatter(logging.Formatter):
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
-            # asyncio tells in further lines what a failed task held, its exception's text included.
+            # asyncio adds lines about what a failed task held, the text of its exception included.
             "event": record.getMessage().partition("\n")[0],
         }
         line.update((name, value) for name, value in vars(record).items() if name not in _STANDARD)
@@ -60,9 +60,9 @@ def configure(level: str = "info", stream: TextIO | None = None) -> None:
 
 
 class AccessLog:
-    """One line a request, written without the detour through the log machinery: it is on the hot path.
+    """One line for each request, written without the `logging` package: this is on the hot path.
 
-    The lines of one turn of the event loop are made and written together at its end, or at once where no loop runs.
+    The lines of one tick of the event loop are made and written together at its end, or at once where no loop runs.
     Every field comes from our own tables or has a fixed grammar, so nothing needs redacting.
     """
 
@@ -74,7 +74,7 @@ class AccessLog:
         self._loop_tick = LoopTick(self.flush)
 
     def write(self, method: str, path: str, status: int, seconds: float, request_id: str) -> None:
-        """`path` is the endpoint's pattern, never what was asked for: identifiers do not belong in a log."""
+        """`path` is the endpoint's pattern, never the requested path: identifiers do not belong in a log."""
         self._waiting.append((method, path, status, seconds * 1000, request_id))
         if not self._loop_tick.is_on:
             try:
@@ -83,7 +83,7 @@ class AccessLog:
                 self.flush()
 
     def flush(self) -> None:
-        """Hand over what waits."""
+        """Write the lines that wait."""
         waiting, self._waiting = self._waiting, []
         start = f'{{"time":"{self._now()}","level":"info","event":"request","method":"'
         lines = [

@@ -1,14 +1,14 @@
-"""What holds for one turn of the event loop, and is over before anything that arrives later is looked at."""
+"""One tick of the event loop: it ends before anything that arrives later is handled."""
 
 import asyncio
 from collections.abc import Callable
 
 
 class LoopTick:
-    """Begun by the first who needs it; `end` is called when everything that waited at that moment has had its turn.
+    """The first caller begins it. `end` is called once everything that was ready at that moment has run.
 
-    Whoever finds it begun was therefore there before it: what is read once in a turn is not older than any request that
-    it is used for.
+    A caller that finds it begun was therefore ready before: what is read once in a tick is not older than any request
+    that uses it.
     """
 
     __slots__ = ("_end", "_loop")
@@ -22,7 +22,7 @@ class LoopTick:
         return self._loop is not None and not self._loop.is_closed()
 
     def begin(self) -> None:
-        """`RuntimeError` where no loop runs. Ends a turn that its loop did not live to end."""
+        """`RuntimeError` where no loop runs. Ends a tick whose loop was closed before the tick ended."""
         loop = asyncio.get_running_loop()
         if self._loop is not None:
             self._over()

@@ -1,4 +1,4 @@
-"""Who is calling, as types: a handler cannot be written without saying whom it serves.
+"""The authenticated caller, as types: a handler cannot be written without naming the one it serves.
 
 Records rather than data classes, which take longer to make than a row takes to read.
 """

@@ -13,7 +13,7 @@ SIZE = 32
 
 
 class Exposed(Exception):
-    """Others can read the file of the server secret. The message names it and says what to do."""
+    """Other users can read the file of the server secret. The message names it and says what to do."""
 
 
 class ServerSecret:
@@ -34,7 +34,7 @@ class ServerSecret:
             if len(value) != SIZE:
                 raise ValueError("a server secret is 32 bytes")
             if self._by_id.setdefault(_key_id(value), value) != value:
-                # One in 256 pairs: what one of them made could not be told from what the other made.
+                # One in 256 pairs: values of one secret could not be distinguished from values of the other.
                 raise ValueError("the two server secrets have the same key id: make another one")
         self.current_id = _key_id(current)
 
@@ -45,7 +45,7 @@ class ServerSecret:
         raise TypeError("a server secret is not serialized")
 
     def key(self, label: str, key_id: int | None = None) -> bytes | None:
-        """The 32-byte key for a use (HKDF-Expand with SHA-256, RFC 5869), or None for a key id nobody has."""
+        """The 32-byte key for a use (HKDF-Expand with SHA-256, RFC 5869), or None for an unknown key id."""
         wanted = label, self.current_id if key_id is None else key_id
         key = self._keys.get(wanted)
         if key is None and (value := self._by_id.get(wanted[1])) is not None:
@@ -91,7 +91,7 @@ def load_or_create(path: Path) -> bytes:
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):
-            path.hardlink_to(draft)  # fails where another process was first: then its secret counts
+            path.hardlink_to(draft)  # fails where another process was first: then its secret is used
     finally:
         draft.unlink()
     _sync_folder(path.parent)
@@ -101,8 +101,8 @@ def load_or_create(path: Path) -> bytes:
 def read(path: Path) -> bytes:
     """The secret that is there: `Exposed`, `ValueError`, `FileNotFoundError`.
 
-    A file of our own that others can reach is refused, as ssh refuses a private key. One that belongs to somebody else
-    was put there for us, such as a secret mounted into a container: its mode is for whoever mounted it to choose.
+    A file of our own that others can reach is refused, as ssh refuses a private key. A file of another owner was put
+    there for us, such as a secret mounted into a container: its mode is chosen by the operator who mounted it.
     """
     with path.open(encoding="ascii") as file:
         about = os.fstat(file.fileno())

@@ -24,7 +24,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the documentation and `--help` say of a setting."""
+    """What the documentation and `--help` say about a setting."""
 
     kind: str
     text: str
@@ -58,32 +58,32 @@ class Settings:
     other_area_url: str | None = _setting(
         None,
         "text",
-        "Where the other area answers, if this process serves only one of `keystore` and `vault`. Without it what "
-        "needs the other one is answered 503: endpoint 9, and key store tokens at endpoint 10.",
+        "URL of the other area, if this process serves only one of `keystore` and `vault`. Without it, what "
+        "needs the other area is answered 503: endpoint 9, and key store tokens at endpoint 10.",
     )
     api_url: str | None = _setting(
         None,
         "text",
-        "Where key store and vault answer, if the portal runs apart from them: for its reference and Try it. "
+        "URL of key store and vault, if the portal runs in a process of its own: for its API reference and Try it. "
         "Default: `public_url`.",
     )
     cors_origins: tuple[str, ...] = _setting(
         (),
         "list",
-        "Origins such as https://portal.example whose pages may call this API from a browser, for a portal that runs "
-        "apart.",
+        "Origins such as https://portal.example whose pages may call this API from a browser: for a portal in a "
+        "process of its own.",
     )
     trusted_proxies: tuple[str, ...] = _setting(
         (),
         "list",
-        "Networks of the proxies in front, such as 127.0.0.1/32: what they say of where a request came from is taken "
-        "for the limits of the portal, and they may open as many connections as there are. Without it the address of "
+        "Networks of the proxies in front, such as 127.0.0.1/32: the client address that they report is used "
+        "for the limits of the portal, and `connections_per_network` does not apply to them. Without it the address of "
         "the connection counts.",
     )
     forwarded_header: str = _setting(
         "x-forwarded-for",
         "text",
-        "The header in which trusted proxies say it: `x-forwarded-for` or `forwarded` (RFC 7239). The other one is "
+        "The header in which trusted proxies report it: `x-forwarded-for` or `forwarded` (RFC 7239). The other one is "
         "never read.",
     )
     secret: str | None = _setting(
@@ -92,7 +92,7 @@ class Settings:
     previous_secret: str | None = _setting(
         None,
         "text",
-        "The secret in force before, while it is being rotated: values made with it stay good.",
+        "The server secret before the current one, during a rotation: values made with it stay valid.",
         secret=True,
     )
     access_database: str | None = _setting(
@@ -118,7 +118,7 @@ class Settings:
     database_connections: int = _setting(
         0,
         "number",
-        "Connections that a process opens at most to each PostgreSQL database. 0 is 8, and with several workers their "
+        "The most connections that a process opens to each PostgreSQL database. 0 is 8, and with several workers their "
         "share of 16, but at least 2.",
     )
     keystore_session_lifetime: int = _setting(43_200, "duration", "Lifetime of a key store session.")
@@ -180,13 +180,13 @@ class Settings:
 
     @property
     def databases(self) -> tuple[str, ...]:
-        """Those of the areas served here. `access` is everybody's, and holds the tables of the portal as well."""
+        """The databases of the areas served here, and `access`, which every process needs."""
         return tuple(name for name in DATABASES if name == "access" or name in self.areas)
 
     def database(self, name: str) -> str:
         """Where one of `DATABASES` is: what its setting says, or its file in the data folder as `sqlite:<path>`.
 
-        `SettingsError` where the data folder is of the time when the portal had a database of its own.
+        `SettingsError` where the data folder was made by a version whose portal had a database of its own.
         """
         if _is_there(self.data / "portal.sqlite"):
             raise SettingsError(
@@ -199,7 +199,7 @@ class Settings:
 
     @property
     def sqlite_areas(self) -> list[str]:
-        """Those of `areas` on SQLite: each is locked in the data folder, by the service and by a restore alike."""
+        """The areas on SQLite: the service and a restore both lock each of them in the data folder."""
         kept_in = {"portal": "access"}
         return [area for area in self.areas if not is_postgres(self.database(kept_in.get(area, area)))]
 
@@ -330,7 +330,7 @@ def _check_url(name: str, url: str | None) -> None:
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # of a folder that cannot be looked into: opening it says so
+    except OSError:  # the folder cannot be read: opening the file reports that
         return False
 
 

@@ -26,7 +26,7 @@ _LAST = b"\xff" * 16
 
 
 class Action(StrEnum):
-    """Every act that is noted. The names stand in databases: none is ever changed, or used again for another act."""
+    """Every act in the audit. The names are stored: none is ever changed, or used again for another act."""
 
     organisation_created = auto()
     organisation_renamed = auto()
@@ -93,7 +93,7 @@ async def record(
     object_id: bytes | None = None,
     detail: str = "",
 ) -> None:
-    """Note an act in its own transaction: what cannot be noted does not happen.
+    """Record an act in the act's own transaction: an act that cannot be recorded does not happen.
 
     `subject_id` is the provider or developer it belongs to; `detail` a few plain words, cut at 200 characters. Never a
     secret, and never a user's name.
@@ -117,6 +117,6 @@ async def list_of(tx: Transaction, subject_id: bytes, limit: int, before: bytes 
 
 
 async def newest(tx: Transaction, subject_id: bytes, object_id: bytes, action: Action) -> AuditEvent | None:
-    """The last time this was done to the object, however much happened since; None where it never was."""
+    """The last time this was done to the object, however long ago; None where it never was."""
     row = await tx.one(NEWEST, subject_id=subject_id, object_id=object_id, action=str(action))
     return None if row is None else AuditEvent(*row)

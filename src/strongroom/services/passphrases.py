@@ -22,12 +22,12 @@ _LABEL = "passphrase-pepper"
 
 
 class CostClass(Enum):
-    """What was sent decides the cost, for known and unknown users alike: memory in KiB, passes, lanes."""
+    """The class of the field decides the cost, for known and unknown users alike: memory in KiB, passes, lanes."""
 
     raw = (64 * 1024, 3, 4)
     """A passphrase: worth guessing, so it costs what RFC 9106 recommends for constrained memory."""
     derived = (19 * 1024, 2, 1)
-    """A login secret: 256 bits that nobody guesses; more cost would only help to exhaust the server."""
+    """A login secret: 256 bits cannot be guessed, and a higher cost would only help to exhaust the server."""
 
 
 def cost_class(field: str) -> CostClass:
@@ -37,7 +37,7 @@ def cost_class(field: str) -> CostClass:
 class PassphraseHasher:
     """Argon2id over an HMAC of the field under a pepper that no database holds.
 
-    Beyond the queue the answer is `unavailable`: memory stays bounded whatever arrives.
+    Beyond the queue the answer is `unavailable`: memory stays bounded under any load.
     """
 
     def __init__(self, secret: ServerSecret, workers: int = 0, queue: int = QUEUE_LIMIT) -> None:
@@ -58,7 +58,7 @@ class PassphraseHasher:
         return await self._slowly(partial(self._verify, field, stored))
 
     def is_stale(self, stored: str) -> bool:
-        """Whether a hash was made under an earlier pepper or cost and should be made anew at this login."""
+        """Whether a hash was made under an earlier pepper or cost and should be made again at this login."""
         key_id, _, _ = stored.partition("$")
         return int(key_id) != self._secret.current_id or _class_of(stored) is None
 
@@ -94,7 +94,7 @@ class PassphraseHasher:
         from argon2.low_level import Type, verify_secret
 
         kind = cost_class(field)
-        # Hash even when there is nothing to compare with: the time of the answer must not tell who has an account.
+        # Hash even when there is nothing to compare with: the response time must not show who has an account.
         usable = stored is not None and _class_of(stored) is kind
         known = stored if stored is not None and usable else self._dummy(kind)
         key_id, _, phc = known.partition("$")
@@ -112,7 +112,7 @@ class PassphraseHasher:
     def _peppered(self, field: str, key_id: int) -> bytes:
         pepper = self._secret.key(_LABEL, key_id)
         if pepper is None:
-            # The secret that made this hash is gone: nothing can match, at the same cost.
+            # The secret that made this hash is no longer configured: nothing can match, at the same cost.
             pepper = secrets.token_bytes(32)
         return hmac.digest(pepper, field.encode(), hashlib.sha256)
 

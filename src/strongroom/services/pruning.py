@@ -1,4 +1,4 @@
-"""Forgetting what has long expired, in small transactions that hold up no request for long."""
+"""Deletes rows that expired long ago, in small transactions, so that no request waits long."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
@@ -8,7 +8,7 @@ from strongroom.storage import Store, Transaction
 BATCH = 500
 
 Prune: TypeAlias = Callable[[Transaction, int, int], Coroutine[Any, Any, int]]
-"""Forget at most so many rows that ended before a time: transaction, time, limit; how many."""
+"""Deletes at most `limit` rows that ended before a time: transaction, time, limit; returns how many."""
 
 
 async def prune(store: Store, *old: tuple[Prune, int]) -> int:

@@ -21,11 +21,11 @@ DELETE FROM sessions WHERE (user_id, id) IN
 
 
 async def revoke(tx: Transaction, who: KeystoreSession | VaultSession, now: int) -> None:
-    """Log out: the session string opens nothing any more, at once and everywhere."""
+    """Log out: the session string is refused from now on, by every process."""
     await tx.execute(REVOKE, user_id=who.user_id, id=who.session_id, now=now)
 
 
 async def prune(tx: Transaction, before: int, limit: int) -> int:
-    """Forget some sessions that ended by themselves before a time; how many."""
+    """Delete some sessions that expired before a time; how many."""
     await tx.execute(KEEP_LAST, before=before, limit=limit)
     return await tx.run(PRUNE, before=before, limit=limit)

@@ -1,4 +1,4 @@
-"""Counts what each subscription calls, in memory: the door adds, and from time to time somebody takes it all away."""
+"""Counts the calls of each subscription in memory: the door adds, a background task collects and stores them."""
 
 from bisect import bisect_left
 
@@ -9,7 +9,7 @@ BOUNDS = (0.005, 0.02, 0.1, 0.5)
 
 
 class Tally:
-    """The calls of one subscription with one of its keys since the last time somebody took them away."""
+    """The calls of one subscription with one of its keys since they were last collected."""
 
     __slots__ = ("calls", "provider_id", "refused", "seconds", "within")
 
@@ -70,12 +70,12 @@ class UsageCounter:
         self._counts.provider_keys[provider_id, key_id] = now
 
     def take(self) -> Counts:
-        """Everything since the last time; the next call is counted from nothing."""
+        """Everything since the last collection; the counts start at zero again."""
         taken, self._counts = self._counts, Counts()
         return taken
 
     def put_back(self, taken: Counts) -> None:
-        """What was taken and could not be stored is counted again, with what came in the meantime."""
+        """Add back counts that were collected and could not be stored."""
         later, self._counts = self._counts, taken
         for key, tally in later.tallies.items():
             taken.tallies.setdefault(key, Tally(tally.provider_id)).add(tally)

@@ -31,7 +31,7 @@ UPDATE users SET suspended_at = NULL WHERE id = :id AND provider_id = :provider_
 
 
 class Area(Protocol):
-    """What a directory needs of an area."""
+    """What a directory needs from an area."""
 
     @property
     def store(self) -> Store: ...

@@ -1,4 +1,4 @@
-"""What may be told of users to the developers of their provider: that they are there, and never who they are."""
+"""What developers of a provider may see of its users: that they exist, never who they are."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -22,7 +22,7 @@ class Totals:
     issued: int
     used: int
     expired: int
-    """Never used, and too old by now."""
+    """Never used, and expired."""
 
 
 class UserDirectory(Protocol):

@@ -1,4 +1,4 @@
-"""The shape of an endpoint: one record says all that server, client, documentation and tests need to know."""
+"""The shape of an endpoint: one record for server, client, documentation and tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ KIB = 1024
 
 
 class Credential(Enum):
-    """Who may call an endpoint, told by what stands in `Authorization`."""
+    """Who may call an endpoint: the credential that `Authorization` has to hold."""
 
     provider = "provider API key"
     keystore_session = "key store session string"
@@ -25,7 +25,7 @@ class Credential(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """No `Authorization` is asked for; the reason has to be given."""
+    """No `Authorization` is required; the reason has to be given."""
 
     because: str
 
@@ -40,7 +40,7 @@ class Condition(Enum):
     range = "Range"
     """One range of bytes of the answer, with `If-Range`; 206, or 416."""
     content_digest = "Content-Digest"
-    """The `sha-256` of an octet body (RFC 9530); what differs is refused when its end is read."""
+    """The `sha-256` of an octet body (RFC 9530); a mismatch is refused once the whole body was read."""
 
 
 class NoPath(msgspec.Struct, frozen=True):
@@ -104,13 +104,13 @@ class Endpoint(Generic[Path, Query, Body, Answer]):
     """The member that may wrap the body; the same fields are then also taken flat."""
     answer: type[Answer] = NoBody  # type: ignore[assignment]  # likewise
     media_types: tuple[str, ...] = ("application/json",)
-    """Of the answer; anything but JSON is sent as the handler gives it."""
+    """The media type of the answer; anything but JSON is sent as the handler returns it."""
     status: int = 201
     statuses: tuple[int, ...] = ()
     """Further success statuses, such as 200 where identical bytes are posted again."""
     conditions: tuple[Condition, ...] = ()
     needed: tuple[Condition, ...] = ()
-    """Of the conditions, those without which a request is refused."""
+    """The conditions without which a request is refused."""
     refusals: tuple[Refusal, ...] = ()
     body_limit: int = 64 * KIB
     subscription_key: bool = True

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 
 class Octets:
-    """A body that comes piece by piece and is never whole in memory. It can be read once."""
+    """A body that arrives in pieces and is never complete in memory. It can be read once."""
 
     def __init__(self, pieces: AsyncIterator[bytes], length: int | None = None) -> None:
-        """`length` is what was announced, in bytes; None where only the end tells."""
+        """`length` is the announced length in bytes; None where it is not known in advance."""
         self.length = length
         self._pieces = pieces
 

@@ -9,14 +9,15 @@ MAX_PER = 200
 
 
 class Paging(Struct, frozen=True):
-    """Without `page` and `per` a listing is whole; either one asks for pages."""
+    """Without `page` and `per` a listing is complete; either of them asks for pages."""
 
     page: Annotated[
-        Annotated[int, Meta(ge=1, le=1_000_000)] | None, Meta(description="Which page, from 1; without it the first.")
+        Annotated[int, Meta(ge=1, le=1_000_000)] | None,
+        Meta(description="The page, counted from 1; the first by default."),
     ] = None
     per: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_PER)] | None,
-        Meta(description=f"How many on a page; {DEFAULT_PER} without it."),
+        Meta(description=f"How many on a page; {DEFAULT_PER} by default."),
     ] = None
 
     @property
@@ -34,7 +35,9 @@ class Paging(Struct, frozen=True):
 
 class PagingMeta(Struct, frozen=True):
     pages: Annotated[int | None, Meta(description="How many pages there are; null unless a page was asked for.")] = None
-    total_count: Annotated[int | None, Meta(description="How many there are in all; null likewise.")] = None
+    total_count: Annotated[
+        int | None, Meta(description="How many there are in all; null unless a page was asked for.")
+    ] = None
 
     @classmethod
     def of(cls, paging: Paging, total_count: int) -> "PagingMeta":
@@ -44,4 +47,4 @@ class PagingMeta(Struct, frozen=True):
         return cls(pages=-(-total_count // paging.limit), total_count=total_count)
 
 
-ListingMeta: TypeAlias = Annotated[PagingMeta, Meta(description="What a page needs to know of the whole listing.")]
+ListingMeta: TypeAlias = Annotated[PagingMeta, Meta(description="The size of the whole listing.")]

@@ -1,4 +1,4 @@
-"""Refusals: every way the service says no, as words with a stable code and one problem document (RFC 9457)."""
+"""Refusals: every error the service answers, with a stable code and one problem document (RFC 9457)."""
 
 from enum import Enum, unique
 from typing import Annotated, NamedTuple
@@ -8,7 +8,7 @@ from msgspec import Meta
 
 
 class Kind(NamedTuple):
-    """What a refusal code means: its HTTP status, a short title, and how the caller mends it."""
+    """What a refusal code means: its HTTP status, a short title, and how the caller corrects it."""
 
     status: int
     title: str
@@ -26,7 +26,7 @@ class Refusal(Enum):
         "The body is not acceptable JSON",
         "Send one UTF-8 JSON object without duplicate keys, NaN, NUL or lone surrogates, at most 16 levels deep.",
     )
-    # 401: no credential, or one that opens nothing
+    # 401: no credential, or one that is not accepted
     subscription_key_missing = Kind(
         401, "No subscription key", "Send the subscription key in the Service-Subscription-Key header."
     )
@@ -40,8 +40,8 @@ class Refusal(Enum):
     )
     subscription_key_expired = Kind(
         401,
-        "The subscription key has come to its end",
-        "Use the other key of the subscription, regenerate this one, or give it a later end in the portal.",
+        "The subscription key has expired",
+        "Use the other key of the subscription, regenerate this one, or set a later end date in the portal.",
     )
     authorization_missing = Kind(
         401, "No Authorization header", "Send the credential this endpoint asks for in Authorization."
@@ -53,7 +53,7 @@ class Refusal(Enum):
     )
     session_invalid = Kind(401, "The session is not valid", "Log in again and use the new session string.")
     invalid_credentials = Kind(
-        401, "The credentials are not valid", "Check what was sent; the answer is the same whatever is wrong."
+        401, "The credentials are not valid", "Check the values. The answer does not say which of them is wrong."
     )
     admission_token_invalid = Kind(
         401, "The admission token is not valid", "Ask the provider for a new admission token."
@@ -66,9 +66,9 @@ class Refusal(Enum):
     )
     # 403: known, but not allowed
     suspended = Kind(403, "The account is suspended", "Ask the provider or the operator to lift the suspension.")
-    # 404, 405, 406: nothing here
-    not_found = Kind(404, "Nothing is there", "Check the path and the identifier.")
-    method_not_allowed = Kind(405, "The method is not allowed here", "Use a method of the Allow header.")
+    # 404, 405, 406: no such resource, method or representation
+    not_found = Kind(404, "Not found", "Check the path and the identifier.")
+    method_not_allowed = Kind(405, "The method is not allowed here", "Use a method that the Allow header lists.")
     # 408, 413, 415, 431: the shape of the request
     request_timeout = Kind(408, "The request took too long to arrive", "Send the whole request without pauses.")
     body_too_large = Kind(413, "The body is too large", "Stay below the documented size.")
@@ -81,25 +81,25 @@ class Refusal(Enum):
     username_taken = Kind(409, "The username is taken", "Choose another username; the admission token is still good.")
     passphrase_derivation_artefact_exists = Kind(
         409,
-        "Other derivation artefacts are stored",
+        "Other derivation artefacts are already stored",
         "Read the stored artefacts; a user has exactly one set, and it is never replaced by this call.",
     )
     key_encryption_key_exists = Kind(
         409,
-        "Another key encryption key is stored",
+        "Another key encryption key is already stored",
         "Read the stored key encryption key; a user has exactly one, and it is never replaced by this call.",
     )
     external_identifier_taken = Kind(
         409,
-        "The external identifier is on another keypair",
-        "Use the keypair that carries it, or choose another identifier.",
+        "Another keypair has this external identifier",
+        "Use the keypair that has it, or choose another identifier.",
     )
     public_key_taken = Kind(
         409, "The public key is taken", "Log in with the key, or make a new keypair and register that."
     )
-    vault_account_exists = Kind(409, "The vault account exists", "Log in to the vault with the public key.")
+    vault_account_exists = Kind(409, "The vault account already exists", "Log in to the vault with the public key.")
     # 422: readable, but refused
-    validation_failed = Kind(422, "A value is not acceptable", "Mend the fields named in errors.")
+    validation_failed = Kind(422, "A value is not acceptable", "Correct the fields named in errors.")
     username_refused = Kind(
         422,
         "The username is not acceptable",
@@ -123,20 +123,21 @@ class Refusal(Enum):
     )
     plaintext_key_refused = Kind(
         422,
-        "A private key in clear was refused",
-        "Encrypt the private key on the client. The value was neither stored nor logged; treat that key as exposed.",
+        "An unencrypted private key was refused",
+        "Encrypt the private key on the client. The value was neither stored nor logged; treat that key as "
+        "compromised.",
     )
     digest_mismatch = Kind(
-        422, "The body is not what Content-Digest says", "Send the same bytes again, with their own sha-256."
+        422, "The body does not match Content-Digest", "Send the bytes again with their own sha-256 digest."
     )
-    # 428, 416: what a header asks for, or does not say
-    precondition_required = Kind(428, "A precondition is missing", "Send the header that detail names.")
+    # 428, 416: a header is missing or asks for too much
+    precondition_required = Kind(428, "A precondition is missing", "Send the header named in detail.")
     range_not_satisfiable = Kind(
-        416, "The range lies outside of what is there", "Ask for bytes before the length that Content-Range tells."
+        416, "The range is outside the content", "Ask for bytes within the length that Content-Range gives."
     )
-    # 429, 5xx: not now
+    # 429, 5xx: not now; a later request may succeed
     rate_limited = Kind(429, "Too many requests", "Wait as long as Retry-After says.")
-    internal_error = Kind(500, "Something went wrong here", "Report the request id in instance.")
+    internal_error = Kind(500, "Internal error", "Report the request id given in instance.")
     unavailable = Kind(
         503,
         "The service cannot answer now",
@@ -161,31 +162,31 @@ class Refusal(Enum):
 
 
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that is wrong: a code, what to do about it, and where it stands in the body (RFC 6901)."""
+    """One fault of a request: a code, how to correct it, and where it is in the body (RFC 6901)."""
 
     error: Annotated[str, Meta(description="A code.")]
-    message: Annotated[str, Meta(description="What to do about it.")]
-    pointer: Annotated[str | None, Meta(description="Where it stands in the body, a JSON pointer.")] = None
+    message: Annotated[str, Meta(description="How to correct it.")]
+    pointer: Annotated[str | None, Meta(description="Where it is in the body, as a JSON pointer.")] = None
 
 
 class Problem(msgspec.Struct, frozen=True):
     """The body of every refusal (RFC 9457, `application/problem+json`)."""
 
     type: Annotated[str, Meta(description="URL of the page that explains the refusal.")]
-    title: Annotated[str, Meta(description="What it means, the same for every refusal of this code.")]
+    title: Annotated[str, Meta(description="What the code means; the same text for every refusal with this code.")]
     status: Annotated[int, Meta(description="The HTTP status.")]
-    detail: Annotated[str, Meta(description="How to mend it, here.")]
-    instance: Annotated[str, Meta(description="The request id, which stands in the service's log.")]
+    detail: Annotated[str, Meta(description="How to correct this request.")]
+    instance: Annotated[str, Meta(description="The request id, as in the service's log.")]
     code: Annotated[str, Meta(description="The refusal's code; it never changes its meaning.")]
-    errors: Annotated[tuple[Fault, ...], Meta(description="Everything that is wrong, at least one.")]
+    errors: Annotated[tuple[Fault, ...], Meta(description="Every fault that was found, at least one.")]
 
 
 RESERVED = frozenset((Refusal.suspended, Refusal.rate_limited))
-"""Codes whose meaning is fixed already; no part of this version answers with them."""
+"""Codes that are reserved: their meaning is fixed, and this version never answers with them."""
 
 
 class Refused(Exception):
-    """Raised where a rule says no. `detail` and `faults` never hold anything the caller sent."""
+    """Raised where a rule refuses a request. `detail` and `faults` never hold anything the caller sent."""
 
     def __init__(
         self,
@@ -201,7 +202,7 @@ class Refused(Exception):
         self.retry_after = retry_after
         self._detail, self._pointer, self._faults = detail, pointer, faults
 
-    # Found out when asked for: every write prepares a refusal in case its session has ended, and raises few of them.
+    # Computed on demand: every write prepares a refusal in case its session has ended, and few of them are raised.
     def __str__(self) -> str:
         return self.refusal.code
 

@@ -1,4 +1,4 @@
-"""What every process answers whatever areas it runs: health, version and the OpenAPI document."""
+"""What every process answers, with any set of areas: health, version and the OpenAPI document."""
 
 from typing import Annotated
 
@@ -34,7 +34,7 @@ HEALTHZ = Endpoint(
 READYZ = Endpoint(
     method="GET",
     path="/readyz",
-    summary="The databases answer and take writes.",
+    summary="Whether the databases answer and accept writes.",
     credential=Open(because="monitors carry no keys"),
     answer=Health,
     status=200,
@@ -45,7 +45,7 @@ VERSION = Endpoint(
     method="GET",
     path="/version",
     summary="What runs here.",
-    credential=Open(because="it tells nothing about anybody"),
+    credential=Open(because="it reveals nothing about users or data"),
     answer=Version,
     status=200,
     subscription_key=False,
@@ -53,7 +53,7 @@ VERSION = Endpoint(
 REFUSAL = Endpoint(
     method="GET",
     path="/refusals/{code}",
-    summary="What a refusal code means and how to mend it. The `type` of every problem document leads here.",
+    summary="What a refusal code means and how to fix it. The `type` of every problem document is this address.",
     credential=Open(because="the documentation is public"),
     parameters=RefusalPath,
     media_types=("text/html",),

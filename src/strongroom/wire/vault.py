@@ -17,8 +17,8 @@ MAX_NAME_FRAGMENT = 64
 EncryptedSessionString: TypeAlias = Annotated[
     str,
     Meta(
-        description="Three parts joined by a dot, strategy `Rsa4096`: the private key opens it, what it holds goes in "
-        "`Authorization` of every later call to the vault."
+        description="Three parts joined by a dot, strategy `Rsa4096`: the private key decrypts it, and the plaintext "
+        "goes in `Authorization` of every later call to the vault."
     ),
 ]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def world(whole_site: "Site", monkeypatch: pytest.MonkeyPatch) -> World:
-    # Whatever changes in this world while a page is called is to be that page's doing.
+    # Every change in this world while a page is called has to be caused by that page.
     monkeypatch.setattr(whole_site.application.upkeep, "store_usage", stored_later)
     return await make_world(whole_site)
 

@@ -47,7 +47,7 @@ async def test_changing_the_address_asks_for_the_password(site: "Site") -> None:
     assert await site.mails(NEW_EMAIL) == []
 
 
-async def test_a_taken_address_is_not_told_and_not_taken_over(site: "Site") -> None:
+async def test_a_taken_address_is_neither_revealed_nor_taken_over(site: "Site") -> None:
     await site.sign_up(NEW_EMAIL)
     browser = await site.sign_up()
     await browser.get("/account")
@@ -56,7 +56,7 @@ async def test_a_taken_address_is_not_told_and_not_taken_over(site: "Site") -> N
     assert (await site.mails(NEW_EMAIL))[-1]["Subject"] == "This address has a Strongroom account"
 
 
-async def test_an_address_that_was_taken_meanwhile_stays_whose_it_is(site: "Site") -> None:
+async def test_an_address_that_was_taken_meanwhile_keeps_its_owner(site: "Site") -> None:
     browser = await site.sign_up()
     await browser.get("/account")
     await browser.send("/account/email", email=NEW_EMAIL, password=PASSWORD)
@@ -137,7 +137,7 @@ async def test_the_only_owner_cannot_leave_an_organisation_behind(site: "Site") 
     assert (await site.sign_in()).is_signed_in
 
 
-async def test_a_refused_name_stands_in_the_field_again(site: "Site") -> None:
+async def test_a_refused_name_is_filled_in_again(site: "Site") -> None:
     browser = await site.sign_up()
     await browser.get("/account")
     answer = await browser.send("/account/name", name="x" * 81)

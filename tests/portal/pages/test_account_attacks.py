@@ -1,4 +1,4 @@
-"""Attacks on an account: by a stolen session, an old mailbox, a link somebody is made to open, a name."""
+"""Attacks on an account: by a stolen session, an old mailbox, a link that its owner is made to open, a name."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +21,18 @@ PASSWORD = "plain words for a portal"
 NEW = "quite another password"
 
 
-async def test_a_link_that_was_asked_for_by_somebody_else_gives_them_no_address(site: "Site") -> None:
+async def test_a_link_requested_by_another_account_does_not_move_the_address(site: "Site") -> None:
     eve = await site.sign_up(EVE, name="Eve")
     await eve.get("/account")
     await eve.send("/account/email", email=OPERATOR, password=PASSWORD)
     link = await site.link(OPERATOR)
-    # The owner of the mailbox opens it, signed out and signed in as somebody else: it stays unused.
+    # The owner of the mailbox opens it, signed out and signed in with another account: it stays unused.
     stranger = site.browser()
     await stranger.get(link)
     assert stranger.path == "/sign-in"
     ada = await site.sign_up()
     await ada.get(link)
-    assert "asked for by another account" in ada.text
+    assert "Another account asked for this link" in ada.text
     await ada.post(link)
     assert (await ada.get("/operator")).status_code == 404
     assert (await eve.get("/operator")).status_code == 404
@@ -53,16 +53,14 @@ async def test_the_old_mailbox_opens_nothing_once_the_address_has_changed(site: 
     await browser.send(link)
     assert "Your e-mail address was changed" in browser.text
     assert (await thief.get(reset)).status_code == 404
-    # What the old address is told sends nobody to a reset that would not find the account.
-    told = (await site.mails())[-1].get_body(("plain",))
-    assert told is not None
-    assert "no password can be reset with it" in " ".join(told.get_content().split())
-    assert "http" not in told.get_content()
+    # The mail to the old address offers no reset, which would not find the account.
+    notice = (await site.mails())[-1].get_body(("plain",))
+    assert notice is not None
+    assert "no password can be reset with it" in " ".join(notice.get_content().split())
+    assert "http" not in notice.get_content()
 
 
-async def test_a_reset_wins_over_whoever_is_using_the_old_password_just_now(
-    site: "Site", monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_reset_wins_over_requests_with_the_old_password(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     thief = await site.sign_up()
     await thief.get("/account/security")
     portal = site.portal
@@ -85,7 +83,7 @@ async def test_a_reset_wins_over_whoever_is_using_the_old_password_just_now(
     assert (await site.sign_in(password=NEW)).is_signed_in
 
 
-async def test_the_owner_of_a_deleted_account_is_told(site: "Site") -> None:
+async def test_the_owner_of_a_deleted_account_is_notified(site: "Site") -> None:
     browser = await site.sign_up()
     await browser.get("/account/delete")
     await browser.send("/account/delete", password=PASSWORD)

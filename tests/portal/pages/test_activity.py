@@ -53,14 +53,14 @@ async def test_every_line_names_its_object(site: Any) -> None:
     bob = await site.sign_up(BOB, name="Bob")
     await bob.get(link)
     await bob.send(link)
-    told = [line[1:] for line in await lines(ada, base)]
+    shown = [line[1:] for line in await lines(ada, base)]
     me = "Ada (ada@example.com)"
-    assert ("Bob (bob@example.com)", "Bob (bob@example.com) joined", "member") in told
-    assert (me, "Somebody invited", f"{BOB} as member") in told
-    assert (me, f"Provider API key “backend” ({hint}) revoked", "works for 1 day more") in told
-    assert (me, "Subscription “app” activated", "") in told
-    assert (me, "Subscription “app” created", "app: sandbox, terms accepted") in told
-    assert told[-1] == (me, "Organisation created", "Acme")
+    assert ("Bob (bob@example.com)", "Bob (bob@example.com) joined", "member") in shown
+    assert (me, "A colleague invited", f"{BOB} as member") in shown
+    assert (me, f"Provider API key “backend” ({hint}) revoked", "works for 1 day more") in shown
+    assert (me, "Subscription “app” activated", "") in shown
+    assert (me, "Subscription “app” created", "app: sandbox, terms accepted") in shown
+    assert shown[-1] == (me, "Organisation created", "Acme")
 
 
 async def test_who_deletes_the_account_has_left(site: Any) -> None:
@@ -74,7 +74,7 @@ async def test_who_deletes_the_account_has_left(site: Any) -> None:
     await bob.send(link)
     await bob.get("/account/delete")
     await bob.send("/account/delete", password=PASSWORD)
-    gone = "Somebody whose account is gone"
+    gone = "A deleted account"
     assert (await lines(ada, base))[0][1:] == (gone, f"{gone} left", "with the account")
 
 
@@ -87,7 +87,7 @@ async def test_a_name_that_is_taken_leaves_no_note_of_an_organisation(site: Any)
     assert len(await site.portal.store.read(lambda tx: tx.all(created))) == 1
 
 
-async def test_an_act_of_an_unknown_word_is_told_by_it(site: Any) -> None:
+async def test_an_unknown_act_is_shown_by_its_name(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     provider_id = from_text(base.rpartition("/")[2])

@@ -144,7 +144,7 @@ async def test_every_act_leaves_its_line(world: World, monkeypatch: pytest.Monke
     assert wrong == []
 
 
-def test_no_act_of_an_organisation_is_left_out() -> None:
+def test_every_act_of_an_organisation_is_covered() -> None:
     pages = {
         page.path for page in ALL if page.method == "POST" and page.needs in (Needs.member, Needs.owner, Needs.operator)
     }

@@ -1,4 +1,4 @@
-"""Every page and action of the table, called by everybody: who gets in is what the table says, and nobody else."""
+"""Every page and action of the table, called by every kind of caller: exactly the allowed ones are admitted."""
 
 import re
 from itertools import combinations
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 from tests.portal.furnished import OPERATOR, SECRET_NAME, UUID, Organisation, of, restore, rows
-from tests.portal.world import HALF, MEMBER, NOBODY, OWNER, REMOVED, STRANGER, World
+from tests.portal.world import ANONYMOUS, HALF, MEMBER, OWNER, REMOVED, STRANGER, World
 
 from strongroom.portal.area import PREFIX
 from strongroom.portal.pages import ALL
@@ -21,15 +21,15 @@ pytestmark = pytest.mark.anyio
 
 # What happens to each caller at a page that needs this much.
 EXPECTED: dict[Needs, dict[str, str]] = {
-    Needs.signed_in: {NOBODY: "sign in", HALF: "second step", OWNER: "in"},
-    Needs.member: {NOBODY: "sign in", HALF: "second step", STRANGER: "absent", REMOVED: "absent", OPERATOR: "absent",
+    Needs.signed_in: {ANONYMOUS: "sign in", HALF: "second step", OWNER: "in"},
+    Needs.member: {ANONYMOUS: "sign in", HALF: "second step", STRANGER: "absent", REMOVED: "absent", OPERATOR: "absent",
                    MEMBER: "in", OWNER: "in"},
-    Needs.owner: {NOBODY: "sign in", HALF: "second step", STRANGER: "absent", REMOVED: "absent", OPERATOR: "absent",
+    Needs.owner: {ANONYMOUS: "sign in", HALF: "second step", STRANGER: "absent", REMOVED: "absent", OPERATOR: "absent",
                   MEMBER: "role", OWNER: "in"},
-    Needs.operator: {NOBODY: "sign in", HALF: "second step", STRANGER: "absent", MEMBER: "absent", OWNER: "absent",
+    Needs.operator: {ANONYMOUS: "sign in", HALF: "second step", STRANGER: "absent", MEMBER: "absent", OWNER: "absent",
                      OPERATOR: "in"},
 }  # fmt: skip
-# Whoever is the least of those who may: what they do there has to change something.
+# The caller with the fewest permissions among those allowed: the act has to change something.
 RIGHTFUL = {Needs.member: MEMBER, Needs.owner: OWNER, Needs.operator: OPERATOR}
 # Looking a user up; closing what has keys in use.
 CHANGE_NOTHING = {f"/organisations/{{organisation}}/{path}" for path in ("users/find", "settings/close")}
@@ -55,7 +55,7 @@ def paths(page: Page, made: Organisation) -> list[str]:
     return [made.address(page)]
 
 
-async def test_who_gets_in_and_who_does_not(world: World) -> None:
+async def test_every_page_admits_exactly_the_allowed_callers(world: World) -> None:
     pages = [page for page in ALL if page.needs in EXPECTED and "{link}" not in page.path]
     wrong = []
     for page in pages:
@@ -114,7 +114,7 @@ async def test_an_organisation_in_the_operators_paths_has_to_be_that_of_the_subs
             assert await world.changed() == set()
 
 
-async def test_nobody_ends_the_sessions_of_somebody_else(world: World) -> None:
+async def test_sessions_of_another_account_cannot_be_ended(world: World) -> None:
     [page] = [page for page in ALL if page.path == "/account/sessions/end"]
     for who in (OWNER, MEMBER, OPERATOR, STRANGER):
         await world.call(STRANGER, page, page.path, session=world.callers[who].session)

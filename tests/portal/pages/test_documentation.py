@@ -38,7 +38,7 @@ async def test_words_in_backticks_are_shown_as_code(site: Any) -> None:
     assert "<code>passphrase</code>" in answer.text
 
 
-async def test_the_module_is_kept_and_asked_for_every_time(site: Any) -> None:
+async def test_the_module_is_cached_and_revalidated(site: Any) -> None:
     browser = site.browser()
     for file in MODULES.iterdir():
         answer = await browser.get(f"/static/strongroom/{file.name}")

@@ -1,4 +1,4 @@
-"""Keys of either slot and of the provider: what is regenerated, what goes on, and until when."""
+"""Keys of either slot and of the provider: regenerated, replaced, revoked, and how long old ones work."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ async def opens(site: "Site", key: str) -> bool:
 
 
 async def goes_on_for(site: "Site", grace: str, works: Callable[[], Awaitable[bool]]) -> None:
-    """What was ended just now works until shortly before the end of the grace, and not shortly after."""
+    """The old key works until the end of its grace, and not after it."""
     seconds = GRACES[grace] / SECOND
     if seconds:
         site.clock.move(seconds - 60)
@@ -65,7 +65,7 @@ async def test_the_key_of_one_slot_alone_is_regenerated(site: "Site", slot: str,
 
 
 @pytest.mark.parametrize("grace", GRACES)
-async def test_a_replaced_keygoes_on_for_its_grace_and_no_longer(site: "Site", grace: str) -> None:
+async def test_a_replaced_key_works_until_its_grace_ends(site: "Site", grace: str) -> None:
     browser = await site.sign_up()
     path, (old, _) = await subscribed(browser)
     await browser.get(path)
@@ -74,7 +74,7 @@ async def test_a_replaced_keygoes_on_for_its_grace_and_no_longer(site: "Site", g
 
 
 @pytest.mark.parametrize("grace", GRACES)
-async def test_a_revoked_provider_keygoes_on_for_its_grace_and_no_longer(site: "Site", grace: str) -> None:
+async def test_a_revoked_provider_key_works_until_its_grace_ends(site: "Site", grace: str) -> None:
     browser = await site.sign_up()
     base = await organisation(browser)
     provider_id = from_text(base.rpartition("/")[2])
@@ -95,7 +95,7 @@ async def test_a_revoked_provider_keygoes_on_for_its_grace_and_no_longer(site: "
     await goes_on_for(site, grace, works)
 
 
-async def test_a_grace_that_nobody_offers_is_refused(site: "Site") -> None:
+async def test_an_unknown_grace_is_refused(site: "Site") -> None:
     browser = await site.sign_up()
     path, keys = await subscribed(browser)
     await browser.get(path)

@@ -1,4 +1,4 @@
-"""Limits as an attacker meets them: what they stop, and that nobody shuts an owner out with them."""
+"""Limits against an attacker: what they stop, and that they cannot be used to lock an owner out."""
 
 from typing import TYPE_CHECKING
 
@@ -55,9 +55,7 @@ async def wears_out(site: "Site") -> None:
                 return
 
 
-async def test_a_stranger_who_guesses_all_day_does_not_shut_the_owner_out(
-    site: "Site", monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_guessing_all_day_does_not_lock_the_owner_out(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     await site.sign_up()
     assert await sign_in(site, "192.0.2.7") == 200
 
@@ -68,13 +66,13 @@ async def test_a_stranger_who_guesses_all_day_does_not_shut_the_owner_out(
     await wears_out(site)
     assert await sign_in(site, "198.51.100.99") == 429
     assert await sign_in(site, "192.0.2.7") == 200
-    # Also where the owner is known, nobody guesses for long.
+    # Guessing is limited from the owner's networks too.
     for _ in range(SIGN_IN_AS_FROM.times):
         await sign_in(site, "192.0.2.7", "")
     assert await sign_in(site, "192.0.2.7", "") == 429
 
 
-async def test_nobody_uses_up_the_messages_that_an_owner_needs(site: "Site") -> None:
+async def test_strangers_cannot_use_up_the_messages_of_an_owner(site: "Site") -> None:
     await site.sign_up()
     for network in range(8):
         browser = from_network(site, f"198.51.100.{network}")
@@ -117,7 +115,7 @@ async def test_challenges_come_to_an_end(site: "Site") -> None:
     assert statuses == [200] * CHALLENGES_FROM.times + [429]
 
 
-async def test_patience_finds_no_code_and_the_owner_hears_of_it(site: "Site") -> None:
+async def test_slow_guessing_finds_no_code_and_the_owner_is_warned(site: "Site") -> None:
     await site.sign_up()
 
     async def half(tx: Transaction) -> None:
@@ -132,8 +130,8 @@ async def test_patience_finds_no_code_and_the_owner_hears_of_it(site: "Site") ->
             wrong += (await browser.post("/sign-in/second-factor", code="000000")).status_code == 422
         site.clock.move(SECOND_FACTOR.window / 1000)
     assert wrong == SECOND_FACTOR_DAY.times
-    told = [mail for mail in await site.mails() if mail["Subject"] == "A change to your Strongroom account"]
-    assert len(told) == SECOND_FACTOR_DAY.times // SECOND_FACTOR.times
+    warnings = [mail for mail in await site.mails() if mail["Subject"] == "A change to your Strongroom account"]
+    assert len(warnings) == SECOND_FACTOR_DAY.times // SECOND_FACTOR.times
 
 
 async def test_invitations_are_limited_by_mailbox_and_by_network(site: "Site") -> None:
@@ -147,7 +145,7 @@ async def test_invitations_are_limited_by_mailbox_and_by_network(site: "Site") -
     async def invite(email: str) -> int:
         return (await ada.post(f"{base}/people/invite", email=email, role="member")).status_code
 
-    # Told at the field: the list beside it would show that there is no invitation.
+    # The fault is shown at the field: the list on the page would show that there is no invitation.
     assert [await invite("bob@example.com") for _ in range(MAIL_TO_FROM.times + 1)] == [303] * MAIL_TO_FROM.times + [
         422
     ]

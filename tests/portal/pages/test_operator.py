@@ -1,4 +1,4 @@
-"""The operator's pages: who gets in, and what they tell of the file of products."""
+"""The operator's pages: who is admitted, and what they show about the file of products."""
 
 import re
 from dataclasses import replace
@@ -35,7 +35,7 @@ async def test_a_password_alone_opens_no_page_of_the_operator(site: "Site") -> N
     assert (await browser.post(f"/operator/subscriptions/{x}/{x}/approve")).status_code == 403
 
 
-async def test_turning_two_step_sign_in_off_shuts_them_again(site: "Site") -> None:
+async def test_turning_two_step_sign_in_off_closes_them_again(site: "Site") -> None:
     browser = await site.operator()
     assert (await browser.get("/operator")).status_code == 200
     await browser.get("/account/totp/off")
@@ -71,7 +71,7 @@ async def test_what_waits_is_shown_page_by_page(site: "Site", monkeypatch: pytes
     assert sorted(seen) == [f"app {number}" for number in range(5)]
 
 
-async def test_a_broken_file_of_products_is_told(site: "Site", tmp_path: Path) -> None:
+async def test_a_broken_file_of_products_is_reported(site: "Site", tmp_path: Path) -> None:
     path = tmp_path / "products.toml"
     path.write_text(GOOD, "utf-8")
     object.__setattr__(site.portal, "products", Products(path))

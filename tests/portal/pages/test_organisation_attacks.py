@@ -1,4 +1,4 @@
-"""Attacks from within an organisation: by a member, by an owner who was put out, by a name, by a key that leaked."""
+"""Attacks from within an organisation: by a member, by a removed owner, by a name, by a leaked key."""
 
 import asyncio
 import re
@@ -61,7 +61,7 @@ async def opens(site: Any, key: str) -> bool:
 
 
 @pytest.mark.parametrize("act", ["remove", "role"])
-async def test_who_was_put_out_does_not_come_back_by_an_invitation_of_their_own(site: Any, act: str) -> None:
+async def test_a_removed_owner_does_not_come_back_by_an_own_invitation(site: Any, act: str) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     bob = await joined(site, ada, base, "owner")
@@ -75,7 +75,7 @@ async def test_who_was_put_out_does_not_come_back_by_an_invitation_of_their_own(
     assert (await accomplice.get(base)).status_code == 404
 
 
-async def test_who_was_put_out_finds_nothing_from_then_on(site: Any) -> None:
+async def test_a_removed_member_finds_nothing_from_then_on(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     bob = await joined(site, ada, base, "member")
@@ -101,7 +101,7 @@ async def test_one_invitation_accepted_many_times_at_once_is_joined_once(site: A
     assert ada.text.count(" joined") == 1
 
 
-async def test_nobody_can_act_in_the_name_of_the_operator(site: Any) -> None:
+async def test_members_cannot_act_in_the_name_of_the_operator(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     bob = await joined(site, ada, base, "member", name="the operator")
@@ -115,7 +115,7 @@ async def test_nobody_can_act_in_the_name_of_the_operator(site: Any) -> None:
     assert (f"the operator ({BOB})", "Subscription “operator” renamed", "operator") in rows
 
 
-async def test_an_invitation_says_whose_it_is(site: Any) -> None:
+async def test_an_invitation_names_its_sender(site: Any) -> None:
     ada = await site.sign_up(name="The Strongroom team")
     base = await organisation(ada)
     await invited(site, ada, base, BOB, "member")
@@ -174,7 +174,7 @@ async def test_activation_and_cancellation_at_once_end_cancelled(site: Any) -> N
 
 
 @pytest.mark.parametrize("put_out", ["DELETE FROM memberships", "UPDATE memberships SET role = 'member'"])
-async def test_who_is_put_out_while_the_page_looks_makes_no_key(
+async def test_a_member_removed_during_the_request_makes_no_key(
     site: Any, monkeypatch: pytest.MonkeyPatch, put_out: str
 ) -> None:
     ada = await site.sign_up()

@@ -70,7 +70,7 @@ async def test_owners_rename_and_the_old_name_is_free(site: Any) -> None:
     assert "Organisation renamed" in browser.text
 
 
-async def test_what_a_closed_organisation_leaves_behind(site: Any) -> None:
+async def test_keys_and_pages_of_a_closed_organisation_are_refused(site: Any) -> None:
     browser, base, provider_id, keys = await acme(site)
     await browser.send(f"{base}/settings/close", confirmation="Acme", password=PASSWORD)
     assert "The organisation was closed" in browser.text
@@ -86,7 +86,7 @@ async def test_what_a_closed_organisation_leaves_behind(site: Any) -> None:
     invitation = next(mail for mail in await site.mails("eve@example.com") if "Join" in mail["Subject"])
     link = invitation.get_body(("plain",)).get_content().partition("/portal")[2].split()[0]
     assert (await eve.get(link)).status_code == 404
-    # Its name stays taken, and whoever was its only owner may delete the account now.
+    # Its name stays taken, and the former only owner may delete the account now.
     await browser.get("/organisations/new")
     assert "This name is taken." in (await browser.send("/organisations/new", name="Acme")).text
     assert (await browser.send("/organisations/new", name="sandbox")).status_code == 422
@@ -100,7 +100,7 @@ async def test_what_a_closed_organisation_leaves_behind(site: Any) -> None:
     ("confirmation", "password", "field"),
     [("acme", PASSWORD, "confirmation"), ("", PASSWORD, "confirmation"), ("Acme", "not the password", "password")],
 )
-async def test_neither_a_slip_nor_a_stolen_session_closes_it(
+async def test_a_mistake_or_a_stolen_session_does_not_close_it(
     site: Any, confirmation: str, password: str, field: str
 ) -> None:
     browser, base, _, keys = await acme(site)
@@ -128,7 +128,7 @@ async def test_a_password_that_changes_while_it_is_verified_closes_nothing(
     assert await opens(site, keys[0]) == "ok"
 
 
-async def test_whoever_is_no_owner_any_more_when_the_password_is_verified_closes_nothing(
+async def test_an_owner_removed_while_the_password_is_verified_closes_nothing(
     site: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser, base, provider_id, keys = await acme(site)
@@ -163,7 +163,7 @@ async def test_it_is_refused_while_a_key_is_in_use(site: Any) -> None:
     assert await site.portal.store.write(lambda tx: access_closing.close(tx, provider_id, later))
 
 
-async def test_cancelled_subscriptions_do_not_stand_in_the_way(site: Any) -> None:
+async def test_cancelled_subscriptions_do_not_prevent_closing(site: Any) -> None:
     browser, base, provider_id, keys = await acme(site)
     hashed = subscriptions.key_hash(keys[1])
     assert hashed is not None
@@ -191,7 +191,7 @@ async def test_an_invitation_that_came_too_late_is_not_shown(site: Any) -> None:
     assert await site.portal.store.read(lambda tx: organisations.members_of(tx, provider_id)) == []
 
 
-async def test_names_are_not_used_up_by_closing(site: Any) -> None:
+async def test_closing_is_limited_so_that_names_are_not_used_up(site: Any) -> None:
     browser = await site.sign_up()
     for number in range(limits.CLOSINGS.times + 1):
         base = await organisation(browser, f"Acme {number}")

@@ -30,7 +30,7 @@ async def test_other_machines_see_nothing(site: "Site") -> None:
 
 
 @pytest.mark.parametrize("changed", [{"smtp_url": "smtps://mail.example"}, {"host": "0.0.0.0"}])
-async def test_nothing_is_shown_where_others_could_come(site: "Site", changed: dict[str, str]) -> None:
+async def test_nothing_is_shown_where_other_machines_have_access(site: "Site", changed: dict[str, str]) -> None:
     object.__setattr__(site.portal, "settings", replace(site.portal.settings, **changed))  # type: ignore[arg-type]  # texts
     assert (await site.browser().get("/outbox")).status_code == 404
 
@@ -47,6 +47,6 @@ async def test_nothing_is_shown_where_others_could_come(site: "Site", changed: d
         ("localhost", 200),
     ],
 )
-async def test_a_page_whose_name_was_made_to_point_here_sees_nothing(site: "Site", host: str, status: int) -> None:
+async def test_dns_rebinding_does_not_read_the_outbox(site: "Site", host: str, status: int) -> None:
     answer = await site.browser().http.get("/portal/outbox", headers={"Host": host})
     assert answer.status_code == status

@@ -56,7 +56,7 @@ async def test_an_invitation_is_for_its_address_and_for_once(site: Any) -> None:
     assert (await bob.get(link)).status_code == 404
 
 
-async def test_an_invitation_waits_for_whoever_signs_up_with_its_address(site: Any) -> None:
+async def test_an_invitation_waits_until_its_address_signs_up(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     await ada.get(f"{base}/people")
@@ -122,7 +122,7 @@ async def test_an_organisation_keeps_an_owner(site: Any) -> None:
     assert (await ada.get(base)).status_code == 404
     await bob.get(f"{base}/activity")
     for act in (
-        "Somebody invited",
+        "A colleague invited",
         "Bob (bob@example.com) joined",
         "Role of Ada (ada@example.com) changed",
         "Ada (ada@example.com) left",
@@ -130,12 +130,12 @@ async def test_an_organisation_keeps_an_owner(site: Any) -> None:
         assert act in bob.text
 
 
-async def test_whoever_the_change_is_about_is_told(site: Any) -> None:
+async def test_the_colleague_whose_role_changes_is_notified(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     bob = await joined(site, ada, base)
 
-    async def told(to: str) -> list[str]:
+    async def notices(to: str) -> list[str]:
         mails = [mail for mail in await site.mails(to) if mail["Subject"] == "A change to your Strongroom organisation"]
         return [mail.get_body(("plain",)).get_content().splitlines()[0] for mail in mails]
 
@@ -144,14 +144,14 @@ async def test_whoever_the_change_is_about_is_told(site: Any) -> None:
         await ada.send(path_of(ada, "/role"), role=role)
     await ada.send(path_of(ada, "/hand-over"), confirmed="yes")
     roles = ("an owner", "a member", "an owner")
-    assert await told(BOB) == [f"You are now {role} of the organisation “Acme”." for role in roles]
-    assert await told(ADA) == ["You handed over, and are now a member of the organisation “Acme”."]
+    assert await notices(BOB) == [f"You are now {role} of the organisation “Acme”." for role in roles]
+    assert await notices(ADA) == ["You handed over, and are now a member of the organisation “Acme”."]
     await bob.get(f"{base}/people")
     await bob.send(path_of(bob, "/remove"), confirmed="yes")
-    assert (await told(ADA))[1:] == ["You were removed from the organisation “Acme”."]
+    assert (await notices(ADA))[1:] == ["You were removed from the organisation “Acme”."]
 
 
-async def test_of_many_changes_ten_are_told_in_an_hour(site: Any) -> None:
+async def test_at_most_ten_changes_an_hour_are_notified(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     await joined(site, ada, base)
@@ -163,7 +163,7 @@ async def test_of_many_changes_ten_are_told_in_an_hour(site: Any) -> None:
     assert len(await site.mails(BOB)) == before + 10
 
 
-async def test_who_is_removed_is_out_at_once(site: Any) -> None:
+async def test_a_removed_member_loses_access_at_once(site: Any) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     bob = await joined(site, ada, base)
@@ -188,7 +188,7 @@ async def test_an_invitation_that_was_not_sent_is_not_announced(site: Any) -> No
 
 
 @pytest.mark.parametrize("act", ["/remove", "/hand-over", "/leave"])
-async def test_what_cannot_be_taken_back_is_asked_first(site: Any, act: str) -> None:
+async def test_irreversible_acts_ask_for_confirmation(site: Any, act: str) -> None:
     ada = await site.sign_up()
     base = await organisation(ada)
     bob = await joined(site, ada, base)

@@ -1,4 +1,4 @@
-"""What is good once, used many times at the same moment."""
+"""Single-use values, used many times at the same moment."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""What SQLite's one writer decides by itself: two visits at the same moment, on PostgreSQL."""
+"""Races that SQLite's single writer excludes: two visits at the same moment, on PostgreSQL."""
 
 import asyncio
 import re
@@ -86,7 +86,7 @@ async def test_a_sign_in_beside_the_first_second_factor_is_not_overlooked(
     assert not thief.is_signed_in
 
 
-async def test_a_sign_in_beside_a_new_password_is_not_overlooked(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_sign_in_during_a_change_of_password_is_ended(site: "Site", monkeypatch: pytest.MonkeyPatch) -> None:
     ada, thief = await site.sign_up(), site.browser()
     await ada.get("/account/security")
     await thief.get("/sign-in")
@@ -99,7 +99,7 @@ async def test_a_sign_in_beside_a_new_password_is_not_overlooked(site: "Site", m
     assert not thief.is_signed_in
 
 
-async def test_nobody_is_left_in_an_organisation_that_is_closed_at_the_same_time(site: "Site") -> None:
+async def test_a_closed_organisation_keeps_no_member_that_joined_meanwhile(site: "Site") -> None:
     ada = await site.sign_up()
     for number in range(3):
         email = f"bob-{number}@example.com"

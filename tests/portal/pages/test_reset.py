@@ -1,4 +1,4 @@
-"""Resetting a password: by mail, once, for two hours, and everybody who was in is out."""
+"""Resetting a password: by mail, once, within two hours; all sessions end."""
 
 import re
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ async def test_a_new_password_ends_every_session_and_the_old_password(site: "Sit
     assert (await site.mails())[-1]["Subject"] == "A change to your Strongroom account"
 
 
-async def test_page_does_not_tell_who_has_an_account(site: "Site") -> None:
+async def test_the_page_does_not_reveal_who_has_an_account(site: "Site") -> None:
     await site.sign_up()
     known, unknown = await ask(site), await ask(site, "eve@example.com")
     pages = [re.sub(r'value="[^"]+"', "", browser.text) for browser in (known, unknown)]

@@ -32,7 +32,7 @@ SHOWS_ONCE = "{shown}"
 
 
 def address(page: Page, acme: Organisation) -> str:
-    """What is nobody's in particular is named `x`."""
+    """Parameters that belong to no organisation are named `x`."""
     return acme.address(page, link="x", code="x", operation="x", name="x")
 
 
@@ -40,7 +40,7 @@ async def post(browser: "Browser", path: str, token: str, **headers: str) -> htt
     return await browser.http.post(PREFIX + path, data={"csrf_token": token, **FIELDS}, headers=headers)
 
 
-async def test_no_action_is_taken_for_a_form_that_is_not_ours(whole_site: "Site") -> None:
+async def test_a_forged_form_causes_no_action(whole_site: "Site") -> None:
     site = whole_site
     acme = await furnish(site, "Acme", ADA, BOB)
     eve, chief = await site.sign_up(EVE, name="Eve"), await operator(site)

@@ -102,7 +102,7 @@ async def test_codes_of_other_times_are_refused(site: "Site") -> None:
         assert not browser.is_signed_in
 
 
-async def test_a_recovery_code_stands_in_once(site: "Site") -> None:
+async def test_a_recovery_code_replaces_a_code_once(site: "Site") -> None:
     _, codes = await with_totp(site)
     first = await site.sign_in()
     await first.send("/sign-in/second-factor", code=codes[3].upper())
@@ -190,7 +190,7 @@ async def test_turning_codes_off_asks_for_the_password(site: "Site") -> None:
     assert (await site.sign_in()).is_signed_in
 
 
-async def test_the_key_stands_nowhere_in_clear(site: "Site") -> None:
+async def test_the_key_is_stored_nowhere_in_clear(site: "Site") -> None:
     key, codes = await with_totp(site)
     await site.portal.store.check()
     held = b"".join(file.read_bytes() for file in site.outbox.parent.glob("access.sqlite*"))
@@ -255,7 +255,7 @@ async def test_an_unknown_passkey_is_refused(site: "Site") -> None:
     assert await use_passkey(browser, Authenticator()) == 422
 
 
-async def test_a_passkey_of_somebody_else_is_no_second_step(site: "Site") -> None:
+async def test_a_passkey_of_another_account_is_no_second_step(site: "Site") -> None:
     await with_passkey(site, Authenticator())
     theirs = Authenticator()
     other = await site.sign_up("eve@example.com")
@@ -302,7 +302,7 @@ async def test_removing_the_last_passkey_ends_the_second_step(site: "Site") -> N
     assert (await site.sign_in()).is_signed_in
 
 
-async def test_whoever_has_no_recovery_code_is_led_to_them_by_a_new_passkey(site: "Site") -> None:
+async def test_a_new_passkey_leads_to_recovery_codes_if_there_are_none(site: "Site") -> None:
     browser, next_pages = await site.sign_up(), []
     for _ in range(2):
         authenticator = Authenticator()
@@ -315,7 +315,7 @@ async def test_whoever_has_no_recovery_code_is_led_to_them_by_a_new_passkey(site
     assert next_pages == ["/portal/account/recovery-codes", "/portal/account/security"]
 
 
-async def test_somebody_elses_passkey_cannot_be_removed(site: "Site") -> None:
+async def test_a_passkey_of_another_account_cannot_be_removed(site: "Site") -> None:
     browser = await with_passkey(site, Authenticator())
     await browser.get("/account/security")
     found = re.search(r'href="/portal(/account/passkeys/[0-9a-f-]{36}/remove)"', browser.text)

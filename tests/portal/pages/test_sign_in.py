@@ -74,7 +74,7 @@ async def test_guessing_comes_to_an_end_and_the_owner_gets_in_later(site: "Site"
 
 
 @pytest.mark.parametrize("trusted", [(), ("127.0.0.1/32",)])
-async def test_behind_a_trusted_proxy_everybody_counts_alone(
+async def test_behind_a_trusted_proxy_each_address_counts_separately(
     site: "Site", trusted: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     object.__setattr__(site.portal, "proxies", TrustedProxies(trusted))
@@ -83,8 +83,8 @@ async def test_behind_a_trusted_proxy_everybody_counts_alone(
     async def try_from(address: str) -> int:
         browser = site.browser()
         await browser.get("/sign-in")
-        told = {"X-Forwarded-For": f"192.0.2.1, {address}"}
-        return (await browser.send("/sign-in", told, email="eve@example.com", password="wrong")).status_code
+        headers = {"X-Forwarded-For": f"192.0.2.1, {address}"}
+        return (await browser.send("/sign-in", headers, email="eve@example.com", password="wrong")).status_code
 
     assert [await try_from("203.0.113.7") for _ in range(3)] == [422, 422, 429]
     assert await try_from("203.0.113.8") == (422 if trusted else 429)
@@ -154,7 +154,7 @@ async def test_after_signing_in_the_page_that_was_asked_for_is_shown(site: "Site
 @pytest.mark.parametrize(
     "onward", ["//evil.example", "https://evil.example", "/\\evil.example", "/a?b", "x", "/\u0000"]
 )
-async def test_no_other_site_is_gone_on_to(site: "Site", onward: str) -> None:
+async def test_no_other_site_is_redirected_to(site: "Site", onward: str) -> None:
     await site.sign_up()
     browser = site.browser()
     await browser.get("/sign-in")
@@ -198,13 +198,13 @@ async def test_a_form_sent_after_the_session_ended_leads_back_to_its_page(site: 
     site.clock.move(site.portal.settings.portal_session_idle + 1)
     await browser.send(form, name="Acme")
     assert browser.path == "/sign-in"
-    assert "what you sent was not done" in browser.text
+    assert "your request was not carried out" in browser.text
     await browser.send("/sign-in", email=EMAIL, password=PASSWORD)
     assert browser.path == page
     assert 'value="Acme"' not in browser.text
 
 
-async def test_whoever_is_signed_in_already_goes_on_to_the_page(site: "Site") -> None:
+async def test_a_signed_in_developer_is_redirected_to_the_page(site: "Site") -> None:
     browser = await site.sign_up()
     await browser.get("/sign-in?next=/products")
     assert browser.path == "/products"

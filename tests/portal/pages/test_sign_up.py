@@ -1,4 +1,4 @@
-"""Signing up: a link in the mail confirms it, and nothing on a page tells who has an account."""
+"""Signing up: a link in the mail confirms it, and no page reveals who has an account."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 EMAIL = "ada@example.com"
 PASSWORD = "plain words for a portal"
-OTHER = "other words of somebody"
+OTHER = "other words of an attacker"
 
 
 async def sign_up(browser: "Browser", email: str = EMAIL, password: str = PASSWORD) -> "httpx.Response":
@@ -120,7 +120,7 @@ async def test_of_two_sign_ups_the_first_confirmed_one_counts(
         (EMAIL, EMAIL, "password"),
     ],
 )
-async def test_what_cannot_be_used_is_said_at_its_field(site: "Site", email: str, password: str, field: str) -> None:
+async def test_invalid_values_are_reported_at_their_field(site: "Site", email: str, password: str, field: str) -> None:
     answer = await sign_up(site.browser(), email, password)
     assert answer.status_code == 422
     assert f'id="{field}-error"' in answer.text
@@ -129,13 +129,13 @@ async def test_what_cannot_be_used_is_said_at_its_field(site: "Site", email: str
     assert await site.mails() == []
 
 
-async def test_a_mailbox_is_not_flooded_and_the_page_does_not_say_so(site: "Site") -> None:
+async def test_a_mailbox_is_not_flooded_and_the_page_does_not_show_it(site: "Site") -> None:
     pages = [await sign_up(site.browser()) for _ in range(MAIL_TO_FROM.times + 2)]
     assert {without_token(page.text) for page in pages} == {without_token(pages[0].text)}
     assert len(await site.mails()) == MAIL_TO_FROM.times
 
 
-async def test_one_network_causes_so_much_mail_and_no_more(site: "Site") -> None:
+async def test_mail_caused_by_one_network_is_limited(site: "Site") -> None:
     browser = site.browser()
     statuses = []
     for number in range(MAIL_FROM.times + 1):

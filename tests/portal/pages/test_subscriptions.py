@@ -54,7 +54,7 @@ async def test_from_sign_up_to_a_key_that_works(site: Any) -> None:
     shown_at = browser.path
     assert f"export STRONGROOM_SUBSCRIPTION_KEY={keys[0]}" in browser.text
     assert [await opens(site, key) for key in keys] == [Refusal.subscription_key_inactive.code] * 2
-    # Activation comes back to the keys: whoever has not copied them yet has not lost them.
+    # After the activation the page of the keys is shown again, for a developer who has not copied them yet.
     await browser.send(f"{path}/activate")
     assert browser.path.startswith(f"{path}/keys/")
     assert set(KEY.findall(browser.text)) == set(keys)
@@ -151,7 +151,7 @@ async def test_new_keys_can_be_made_with_an_end(site: Any) -> None:
 
 
 @pytest.mark.parametrize(("action", "field"), [("key-expiry", "ends-primary"), ("keys", "new-ends-primary")])
-async def test_a_wrong_end_of_a_key_is_told_at_its_field(site: Any, action: str, field: str) -> None:
+async def test_a_wrong_end_of_a_key_is_reported_at_its_field(site: Any, action: str, field: str) -> None:
     browser = await site.sign_up()
     path, keys = await subscribe(browser, await organisation(browser))
     await browser.send(f"{path}/activate")
@@ -162,7 +162,7 @@ async def test_a_wrong_end_of_a_key_is_told_at_its_field(site: Any, action: str,
     assert await opens(site, keys[0]) == "ok"
 
 
-async def test_what_is_wrong_is_told_at_the_field(site: Any) -> None:
+async def test_faults_are_reported_at_their_field(site: Any) -> None:
     browser = await site.sign_up()
     base = await organisation(browser)
     await browser.get("/organisations/new")
@@ -219,8 +219,8 @@ async def test_what_needs_approval_is_activated_after_it(site: Any) -> None:
     await operator.get("/operator")
     act = f"/operator/subscriptions/{provider}/{subscription}"
     await operator.send(f"{act}/suspend", confirmed="yes", reason="three\u202ebills unpaid")
-    told = (await site.mails())[-1].get_body(("plain",)).get_content()
-    assert "The operator says: three bills unpaid" in " ".join(told.split())
+    text = (await site.mails())[-1].get_body(("plain",)).get_content()
+    assert "The operator says: three bills unpaid" in " ".join(text.split())
     assert await opens(site, keys[0]) == Refusal.subscription_key_inactive.code
     await operator.send(f"/operator/subscriptions/{provider}/{subscription}/resume")
     assert await opens(site, keys[0]) == "ok"

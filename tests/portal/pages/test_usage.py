@@ -88,7 +88,7 @@ async def test_each_key_is_shown_by_itself(site: Any) -> None:
     assert "no call is refused" in browser.text
 
 
-async def test_owners_are_told_once_at_80_and_at_100_percent_of_a_quota(site: Any) -> None:
+async def test_owners_are_notified_once_at_80_and_at_100_percent_of_a_quota(site: Any) -> None:
     _, _, who = await subscribed(site)
     subjects: list[str] = []
 
@@ -195,7 +195,7 @@ async def test_owners_are_reminded_of_a_key_before_its_end(site: Any) -> None:
     assert await reminders.send(site.portal) == 0
 
 
-async def test_more_than_one_batch_that_ends_at_one_time_is_told_whole(
+async def test_more_than_one_batch_that_ends_at_one_time_is_notified_in_full(
     site: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reminders, "BATCH", 2)
@@ -220,7 +220,7 @@ async def test_more_than_one_batch_that_ends_at_one_time_is_told_whole(
     assert text.count("refused from its end on") == 1
 
 
-async def test_whoever_moves_ends_about_sends_nobody_a_storm_of_mail(site: Any) -> None:
+async def test_changing_ends_repeatedly_causes_no_flood_of_mail(site: Any) -> None:
     browser, _, who = await subscribed(site)
     base = f"/organisations/{to_text(who.provider_id)}"
     before = len(await site.mails())
@@ -266,7 +266,7 @@ async def test_old_keys_are_noted_together_with_the_mail_about_them(site: Any, m
         raise ConnectionError
 
     with monkeypatch.context() as broken:
-        broken.setattr(site.portal.mail, "put", fail)
+        broken.setattr(site.portal.mail, "enqueue", fail)
         with pytest.raises(ConnectionError):
             await reminders.send(site.portal)
     assert [await reminders.send(site.portal) for _ in range(2)] == [2, 0]

@@ -75,7 +75,7 @@ async def test_a_portal_that_runs_apart_says_so(site: Any) -> None:
     await browser.get("/organisations/new")
     await browser.send("/organisations/new", name="Acme")
     await browser.get(f"{browser.path}/users")
-    assert "runs apart" in browser.text
+    assert "runs in a process of its own" in browser.text
 
 
 async def members_page(site: Any) -> tuple[Any, str]:
@@ -87,7 +87,7 @@ async def members_page(site: Any) -> tuple[Any, str]:
     return browser, base
 
 
-async def test_no_user_is_suspended_where_it_cannot_be_noted(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_user_is_suspended_without_an_audit_entry(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = site.portal.directories["keystore"] = Directory()
     browser, base = await members_page(site)
 
@@ -101,7 +101,7 @@ async def test_no_user_is_suspended_where_it_cannot_be_noted(site: Any, monkeypa
 
 
 @pytest.mark.parametrize("failing", ["user_suspended", "the other database"])
-async def test_what_was_asked_is_noted_whatever_fails_afterwards(
+async def test_a_request_is_recorded_even_if_a_later_step_fails(
     site: Any, failing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = site.portal.directories["keystore"] = Directory()

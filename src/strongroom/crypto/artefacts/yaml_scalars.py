@@ -31,7 +31,7 @@ def even_block(lines: list[str], *, folded: bool, chomping: str, indent: str | N
 
 
 def literal_block(lines: list[str], *, chomping: str, indent: str | None) -> str:
-    """The text of `|` with whatever blank and further indented lines the bytes led to (YAML 1.2, 8.1)."""
+    """The text of `|`, with any blank and further indented lines in it (YAML 1.2, 8.1)."""
     margin = int(indent) if indent else next((_indentation(line) for line in lines if line.strip(" ")), 0)
     if margin < 1 or any(line[:margin].strip(" ") for line in lines):
         raise MalformedArtefacts

@@ -1,1 +1,1 @@
-"""Who may come in: developers, their sessions and links, second factors and passkeys."""
+"""Accounts: developers, their sessions and links, second factors and passkeys."""

@@ -1,4 +1,4 @@
-"""What a browser says of itself, in the few words that its owner knows it by."""
+"""Names of browsers: a user agent header as a few words that its owner recognises."""
 
 _BROWSERS = (
     ("Edg", "Edge"),

@@ -15,7 +15,7 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-# What the library raises for data that no browser would send.
+# Exceptions of the library for data that no browser would send.
 _BROKEN = (WebAuthnException, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
@@ -25,7 +25,7 @@ class PasskeyRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the browser binds passkeys to: a host's name, and the origin of its pages."""
+    """What the browser binds passkeys to: a host name, and the origin of its pages."""
 
     host: str
     origin: str
@@ -47,7 +47,7 @@ class NewPasskey:
 
 
 def site(base_url: str) -> Site | None:
-    """None where browsers offer no passkeys: they want a name for a host, not a number."""
+    """None where browsers offer no passkeys: they need a host name, not an IP address."""
     parts = urlsplit(base_url)
     host = parts.hostname or ""
     try:

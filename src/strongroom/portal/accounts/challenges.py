@@ -25,7 +25,7 @@ DELETE FROM passkey_challenges WHERE challenge_hash IN
 
 
 async def remember(tx: Transaction, challenge: bytes, purpose: Purpose, binding: str, now: int) -> None:
-    """`binding` is the cookie of the caller, to whom alone the challenge is of use."""
+    """`binding` is the cookie of the caller; the challenge is valid for that caller alone."""
     await tx.execute(
         INSERT,
         challenge_hash=tokens.digest(challenge.hex()),
@@ -36,7 +36,7 @@ async def remember(tx: Transaction, challenge: bytes, purpose: Purpose, binding:
 
 
 async def use(tx: Transaction, challenge: bytes, purpose: Purpose, binding: str, now: int) -> bool:
-    """Use it up; false where it is not ours, not this caller's, used before or over."""
+    """Use it up; false where it is unknown, another caller's, used before or expired."""
     used = await tx.run(
         USE, challenge_hash=tokens.digest(challenge.hex()), purpose=purpose, bound_to=tokens.digest(binding), now=now
     )

@@ -1,4 +1,4 @@
-"""Developers: whoever confirmed an e-mail address, found by it in its canonical form."""
+"""Developers: accounts with a confirmed e-mail address, looked up by its canonical form."""
 
 from dataclasses import dataclass
 
@@ -26,9 +26,9 @@ READ = """
 SELECT id, email, name, password_hash, created_at, password_changed_at, totp_key, totp_since
 FROM developers WHERE id = :id
 """
-# Changing the row makes whoever else opens sessions of this developer, or ends them all, wait: a session that is being
-# opened with what is about to be not enough any more would otherwise be overlooked.
-TAKE_TURN = "UPDATE developers SET name = name WHERE id = :id"
+# Locks the row: other requests that open sessions of this developer, or end them all, wait. Otherwise a session that is
+# being opened with an old password could be overlooked.
+LOCK = "UPDATE developers SET name = name WHERE id = :id"
 RENAME = "UPDATE developers SET name = :name WHERE id = :id"
 SET_PASSWORD = "UPDATE developers SET password_hash = :password_hash, password_changed_at = :now WHERE id = :id"  # noqa: S105  # SQL
 REHASH = "UPDATE developers SET password_hash = :password_hash WHERE id = :id AND password_hash = :before"
@@ -61,8 +61,8 @@ class Developer:
         return f"Developer({self.id.hex()})"
 
 
-def called(name: str, email: str) -> str:
-    """How others are told who somebody is. A name is free to choose, so the address always stands beside it."""
+def display_name(name: str, email: str) -> str:
+    """The developer as others see them. A name can be chosen freely, so the address always follows it."""
     return f"{name} ({email})" if name else email
 
 
@@ -87,13 +87,13 @@ async def read(tx: Transaction, developer_id: bytes) -> Developer | None:
     return None if row is None else Developer(*row)
 
 
-async def take_turn(tx: Transaction, developer_id: bytes) -> bool:
-    """Wait for others who change what belongs to this developer, and make others wait; false where there is none.
+async def lock(tx: Transaction, developer_id: bytes) -> bool:
+    """Lock the developer's row until the end of the transaction; false where there is none.
 
-    What opens a session is changed under it, and so are memberships: an account that is deleted at the same time would
-    otherwise leave one behind. It comes before every other row.
+    Passwords, second factors and memberships change under this lock: an account that is deleted at the same time would
+    otherwise leave a membership behind. It is taken before the lock of any other row.
     """
-    return await tx.run(TAKE_TURN, id=developer_id) == 1
+    return await tx.run(LOCK, id=developer_id) == 1
 
 
 async def rename(tx: Transaction, developer_id: bytes, name: str) -> None:
@@ -112,7 +112,7 @@ async def replace_hash(tx: Transaction, developer_id: bytes, before: str, passwo
 
 
 async def set_email(tx: Transaction, developer_id: bytes, email: str, now: int) -> bool:
-    """False, and nothing changed, where the canonical address is another developer's."""
+    """False, and nothing changed, where another developer has the canonical address."""
     if not await tx.run(TAKE_EMAIL, email=email, developer_id=developer_id):
         return False
     await tx.execute(LEAVE_EMAIL, developer_id=developer_id, email=email)

@@ -66,7 +66,7 @@ async def consume(tx: Transaction, purpose: Purpose, link: str, now: int) -> Lin
 
 
 async def forget_all(tx: Transaction, developer_id: bytes) -> None:
-    """End every link: after a change of the password, none of before may undo it."""
+    """End every link: after a change of the password, an earlier link must not undo it."""
     await tx.execute(FORGET_ALL, developer_id=developer_id)
 
 

@@ -1,4 +1,4 @@
-"""Passwords of developers: what is long enough, and hard enough to guess."""
+"""Passwords of developers: rules for length and against common passwords."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ from strongroom.portal.lengths import MIN_PASSWORD
 
 MAX_BYTES = 1024
 
-# Long enough for the rule and tried first all the same; compared without digits and signs.
+# Long enough for the rule, but common; compared without digits and signs.
 _COMMON = frozenset(
     ("password", "passwordpassword", "strongroom", "strongroompassword", "qwertyuiop", "qwertyuiopasdf",
      "correcthorsebatterystaple", "letmein", "letmeinletmein", "iloveyou", "administrator", "changeme",
@@ -23,7 +23,7 @@ def fault(password: str, email: str) -> str | None:
     lowered = password.lower()
     letters = "".join(character for character in lowered if character.isalpha())
     if letters in _COMMON or len(set(lowered)) < 5 or lowered == email.lower() or _is_run(lowered):
-        return "This password is among the first that are tried. Use another one."
+        return "This password is too common. Use another one."
     return None
 
 

@@ -20,7 +20,7 @@ _ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz023456789"
 
 TURN_ON = "UPDATE developers SET totp_key = :totp_key, totp_since = :now, totp_last_step = :step WHERE id = :id"
 TURN_OFF = "UPDATE developers SET totp_key = NULL, totp_since = NULL WHERE id = :id AND totp_key IS NOT NULL"
-# A code is good once: whoever looked over a shoulder comes too late.
+# A code is valid once: an attacker who saw it cannot use it again.
 USE_STEP = "UPDATE developers SET totp_last_step = :step WHERE id = :id AND totp_last_step < :step"
 FORGET_CODES = "DELETE FROM recovery_codes WHERE developer_id = :developer_id"
 INSERT_CODE = """
@@ -31,7 +31,7 @@ UPDATE recovery_codes SET used_at = :now
 WHERE developer_id = :developer_id AND code_hash = :code_hash AND used_at IS NULL
 """
 # Only what was read before: a key that was turned on meanwhile is another one.
-SEAL_ANEW = "UPDATE developers SET totp_key = :totp_key WHERE id = :id AND totp_key = :before"
+RESEAL = "UPDATE developers SET totp_key = :totp_key WHERE id = :id AND totp_key = :before"
 COUNT_CODES = "SELECT count(*) FROM recovery_codes WHERE developer_id = :developer_id AND used_at IS NULL"
 
 
@@ -65,16 +65,16 @@ def unseal_key(secret: ServerSecret, developer_id: bytes, sealed: bytes) -> str:
     return unseal(secret, "totp", developer_id, sealed).decode()
 
 
-async def seal_anew(tx: Transaction, secret: ServerSecret, developer_id: bytes, sealed: bytes) -> None:
+async def reseal(tx: Transaction, secret: ServerSecret, developer_id: bytes, sealed: bytes) -> None:
     """Move a key that the previous server secret sealed to the current one, so that it outlives the rotation."""
     if is_current(secret, "totp", developer_id, sealed):
         return
-    anew = seal_key(secret, developer_id, unseal_key(secret, developer_id, sealed))
-    await tx.execute(SEAL_ANEW, id=developer_id, totp_key=anew, before=sealed)
+    resealed = seal_key(secret, developer_id, unseal_key(secret, developer_id, sealed))
+    await tx.execute(RESEAL, id=developer_id, totp_key=resealed, before=sealed)
 
 
 async def turn_on(tx: Transaction, developer_id: bytes, sealed_key: bytes, step: int, now: int) -> None:
-    """From the next sign-in on a code is asked for; `step` is that of the code which proved the device."""
+    """Require a code from the next sign-in on; `step` is the time step of the code that proved the device."""
     await tx.execute(TURN_ON, id=developer_id, totp_key=sealed_key, step=step, now=now)
     await audit.record(tx, developer_id, Action.totp_on, now, actor_id=developer_id)
 
@@ -92,7 +92,7 @@ async def use_step(tx: Transaction, developer_id: bytes, step: int) -> bool:
 
 
 async def new_recovery_codes(tx: Transaction, secret: ServerSecret, developer_id: bytes, now: int) -> list[str]:
-    """Ten codes, returned this once and stored as keyed hashes; those of before end."""
+    """Ten codes, returned this once and stored as keyed hashes; earlier codes end."""
     codes = ["".join(secrets.choice(_ALPHABET) for _ in range(10)) for _ in range(RECOVERY_CODES)]
     await tx.execute(FORGET_CODES, developer_id=developer_id)
     key = secret.current_key("portal-recovery")
@@ -123,5 +123,5 @@ async def recovery_codes_left(tx: Transaction, developer_id: bytes) -> int:
 
 
 def _code_hash(key: bytes, developer_id: bytes, code: str) -> bytes:
-    # 50 bits could be searched for with the database alone; with the key of the server secret they cannot.
+    # 50 bits could be found by search in a stolen database; hashes under a key of the server secret cannot.
     return hmac.digest(key, developer_id + code.encode(), hashlib.sha256)

@@ -106,7 +106,7 @@ async def end_one(tx: Transaction, developer_id: bytes, session_id: bytes) -> bo
 
 
 async def end_all(tx: Transaction, developer_id: bytes, *, but: bytes | None = None) -> None:
-    """End every session of a developer; `but` is the id of the one that goes on."""
+    """End every session of a developer; `but` is the id of the one that is kept."""
     if but is None:
         await tx.execute(END_ALL, developer_id=developer_id)
     else:

@@ -1,4 +1,4 @@
-"""Sign-ups: what somebody entered, until the link in the mail proves that the address is theirs."""
+"""Sign-ups: stored until the link in the mail proves that the address belongs to the developer."""
 
 from dataclasses import dataclass
 

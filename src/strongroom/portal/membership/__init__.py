@@ -1,1 +1,1 @@
-"""Organisations: who belongs to them, who is invited, what was done in them, and their end."""
+"""Organisations: members, invitations, activity, and closing."""

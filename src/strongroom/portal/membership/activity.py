@@ -1,4 +1,4 @@
-"""What the audit says, as sentences that name which key, subscription, colleague or user it was."""
+"""The audit as sentences that name the key, subscription, colleague or user of each act."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from typing import Literal, TypeAlias
 
 from strongroom.access import providers, subscriptions
 from strongroom.portal.accounts import developers
-from strongroom.portal.accounts.developers import called
+from strongroom.portal.accounts.developers import display_name
 from strongroom.portal.membership import invitations
 from strongroom.runtime.ids import to_text
 from strongroom.services.audit import Action, AuditEvent
 from strongroom.storage import Transaction
 
 Kind: TypeAlias = Literal["", "subscription", "api_key", "person", "invitation", "user"]
-"""What the object of an act is, so where its name is found."""
+"""The kind of object an act is about: it decides where its name is looked up."""
 
-# With `{}` where the object stands.
+# `{}` is the name of the object.
 SENTENCES: Mapping[Action, tuple[str, Kind]] = {
     Action.organisation_created: ("Organisation created", ""),
     Action.organisation_renamed: ("Organisation renamed", ""),
     Action.organisation_closed: ("Organisation closed", ""),
-    Action.members_let_go: ("Everybody let go, because the organisation was closed", ""),
+    Action.members_let_go: ("All members removed, because the organisation was closed", ""),
     Action.login_policy_set: ("Login policy set", ""),
     Action.subscription_created: ("Subscription {} created", "subscription"),
     Action.subscription_approved: ("Subscription {} approved", "subscription"),
@@ -60,15 +60,15 @@ SENTENCES: Mapping[Action, tuple[str, Kind]] = {
     Action.recovery_code_used: ("Recovery code used to sign in", ""),
 }
 GONE: Mapping[Kind, str] = {
-    "subscription": "that is gone",
-    "api_key": "that is gone",
-    "person": "Somebody whose account is gone",
-    "invitation": "Somebody",
+    "subscription": "that was deleted",
+    "api_key": "that was deleted",
+    "person": "A deleted account",
+    "invitation": "A colleague",
 }
 
 
 def sentence_of(event: AuditEvent) -> tuple[str, Kind]:
-    """The sentence for an act; one that another version noted, and this one does not know, is told by its name."""
+    """The sentence for an act. An act that only another version knows is shown by its name."""
     try:
         return SENTENCES[Action(event.action)]
     except ValueError:
@@ -77,7 +77,7 @@ def sentence_of(event: AuditEvent) -> tuple[str, Kind]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the objects of some events are called now, by id."""
+    """The current names of the objects of some events, by id."""
 
     by_id: Mapping[bytes, str]
 
@@ -85,7 +85,7 @@ class Names:
         return self.by_id.get(developer_id, GONE["person"])
 
     def sentence(self, event: AuditEvent) -> str:
-        """What was done to which object."""
+        """What was done, with the name of the object."""
         text, kind = sentence_of(event)
         if "{}" not in text:
             return text
@@ -104,5 +104,5 @@ async def names(tx: Transaction, provider_id: bytes, people: set[bytes], now: in
     for developer_id in people:
         found = await developers.read(tx, developer_id)
         if found is not None:
-            named[developer_id] = called(found.name, found.email)
+            named[developer_id] = display_name(found.name, found.email)
     return Names(named)

@@ -57,7 +57,7 @@ class Invitation:
 
 
 async def issue(tx: Transaction, provider_id: bytes, email: str, role: Role, invited_by: bytes, now: int) -> str:
-    """The value of the link, good for seven days and for whoever is signed in with this address."""
+    """The value of the link, valid for seven days and for the account with this address only."""
     link = tokens.mint(tokens.Prefix.portal_link)
     row = new_row_id(now)
     await tx.execute(REPLACE, provider_id=provider_id, email=email)
@@ -86,7 +86,7 @@ async def find(tx: Transaction, link: str, now: int) -> Invitation | None:
 
 
 async def open_for(tx: Transaction, email: str, now: int) -> list[Invitation]:
-    """What waits for a canonical address, at most twenty. Only whoever has proved that it is theirs may see it."""
+    """The open invitations of a canonical address, at most twenty. Show them only to its confirmed owner."""
     return [Invitation(*row) for row in await tx.all(OPEN_FOR, email=email, now=now)]
 
 

@@ -40,14 +40,14 @@ WHERE memberships.provider_id = :provider_id
 ORDER BY memberships.created_at, memberships.developer_id
 """
 COUNT_OWNED = "SELECT count(*) FROM memberships WHERE developer_id = :developer_id AND role = 'owner'"
-# Changing the rows of all owners makes whoever else wants to change a role wait, so that two owners who leave at the
-# same time cannot each rely on the other.
-TAKE_TURN = "UPDATE memberships SET role = role WHERE provider_id = :provider_id AND role = 'owner'"
+# Locks the rows of all owners: other changes of roles wait, so that two owners who leave at the same time cannot each
+# rely on the other.
+LOCK_OWNERS = "UPDATE memberships SET role = role WHERE provider_id = :provider_id AND role = 'owner'"
 SET_ROLE = """
 UPDATE memberships SET role = :role WHERE provider_id = :provider_id AND developer_id = :developer_id AND role <> :role
 """
 REMOVE = "DELETE FROM memberships WHERE provider_id = :provider_id AND developer_id = :developer_id"
-# An invitation is the word of an owner: it ends with the role, or whoever was put out could come back by it.
+# An invitation depends on the role of its sender and ends with it: otherwise a removed owner could come back by it.
 END_INVITATIONS = "DELETE FROM invitations WHERE provider_id = :provider_id AND invited_by = :developer_id"
 OWNERS = "SELECT count(*) FROM memberships WHERE provider_id = :provider_id AND role = 'owner'"
 ADD_IF_ABSENT = """
@@ -59,7 +59,7 @@ MAX_OWNED = 20
 
 
 class LastOwner(Exception):
-    """An organisation that nobody owns could be neither looked after nor closed."""
+    """The change would leave the organisation without an owner, and then nothing could manage or close it."""
 
 
 class TooManyOrganisations(Exception):
@@ -83,13 +83,13 @@ class Member:
     name: str
 
 
-async def found(tx: Transaction, name: str, developer_id: bytes, now: int) -> bytes:
+async def create(tx: Transaction, name: str, developer_id: bytes, now: int) -> bytes:
     """A new provider with this developer as its owner; its id.
 
     `TooManyOrganisations`, `providers.NameTaken`, and `Forbidden` where the account was deleted meanwhile.
     """
-    # First, so that of several at the same time none overlooks another one, and no account is deleted meanwhile.
-    if not await developers.take_turn(tx, developer_id):
+    # First, so that concurrent calls see each other, and the account is not deleted meanwhile.
+    if not await developers.lock(tx, developer_id):
         raise Forbidden
     row = await tx.one(COUNT_OWNED, developer_id=developer_id)
     assert row is not None
@@ -101,7 +101,7 @@ async def found(tx: Transaction, name: str, developer_id: bytes, now: int) -> by
     return provider_id
 
 
-async def own(tx: Transaction, developer_id: bytes) -> list[tuple[ProviderRecord, Role]]:
+async def of_developer(tx: Transaction, developer_id: bytes) -> list[tuple[ProviderRecord, Role]]:
     """The organisations a developer belongs to, by name, with the role in each."""
     found = [(ProviderRecord(*row[1:]), row[0]) for row in await tx.all(OWN, developer_id=developer_id)]
     return sorted(found, key=lambda one: one[0].name.casefold())
@@ -120,7 +120,7 @@ async def owners_of(tx: Transaction, provider_ids: Iterable[bytes]) -> dict[byte
 
 async def join(tx: Transaction, provider_id: bytes, developer_id: bytes, role: Role, now: int) -> bool:
     """False where the developer belongs to the organisation already, with the role as it was, or is gone."""
-    if not await developers.take_turn(tx, developer_id):
+    if not await developers.lock(tx, developer_id):
         return False
     joined = await tx.run(ADD_IF_ABSENT, provider_id=provider_id, developer_id=developer_id, role=role, now=now) == 1
     if joined:
@@ -153,7 +153,7 @@ async def hand_over(tx: Transaction, provider_id: bytes, actor_id: bytes, develo
 async def remove(tx: Transaction, provider_id: bytes, developer_id: bytes, actor_id: bytes, now: int) -> bool:
     """Leave, or be removed by an owner; false where there was no membership. `LastOwner`, `Forbidden`."""
     if developer_id == actor_id:
-        await tx.execute(TAKE_TURN, provider_id=provider_id)
+        await tx.execute(LOCK_OWNERS, provider_id=provider_id)
     else:
         await require_owner(tx, provider_id, actor_id)
     if not await tx.run(REMOVE, provider_id=provider_id, developer_id=developer_id):
@@ -168,9 +168,10 @@ async def remove(tx: Transaction, provider_id: bytes, developer_id: bytes, actor
 async def require_owner(tx: Transaction, provider_id: bytes, developer_id: bytes) -> None:
     """`Forbidden` unless this is an owner at this moment, and none of them changes before the transaction ends.
 
-    The page has looked before, but of two owners who remove each other at the same time the slower one is none now.
+    The page has checked this before, but of two owners who remove each other at the same time, the slower one has lost
+    the role by now.
     """
-    await tx.execute(TAKE_TURN, provider_id=provider_id)
+    await tx.execute(LOCK_OWNERS, provider_id=provider_id)
     found = await find(tx, provider_id, developer_id)
     if found is None or found.role != "owner":
         raise Forbidden
@@ -190,10 +191,10 @@ async def list_of(tx: Transaction, developer_id: bytes) -> list[Membership]:
     return [Membership(*row) for row in await tx.all(LIST, developer_id=developer_id)]
 
 
-async def take_turns(tx: Transaction, developer_id: bytes) -> None:
-    """Wait for whoever changes a role in an organisation of this developer, and make others wait."""
+async def lock_roles(tx: Transaction, developer_id: bytes) -> None:
+    """Lock the roles in every organisation of this developer until the end of the transaction."""
     for membership in await list_of(tx, developer_id):
-        await tx.execute(TAKE_TURN, provider_id=membership.provider_id)
+        await tx.execute(LOCK_OWNERS, provider_id=membership.provider_id)
 
 
 async def leave_all(tx: Transaction, developer_id: bytes, now: int) -> None:

@@ -1,1 +1,1 @@
-"""What the portal writes to people, and how it is sent."""
+"""Messages of the portal, and how they are sent."""

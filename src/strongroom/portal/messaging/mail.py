@@ -1,4 +1,4 @@
-"""Mail that waits to be sent: put down in the transaction of the act that causes it, sent afterwards, tried again."""
+"""The mail queue: a message is queued in the transaction of the act that causes it, sent afterwards, and retried."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ INSERT INTO mails (id, sealed_message, created_at, tries, next_try_at) VALUES (:
 DUE = """
 SELECT id, sealed_message, tries, next_try_at FROM mails WHERE next_try_at <= :now ORDER BY next_try_at, id LIMIT 20
 """
-# Whoever moves the time of the next try has the message: two processes never send the same one at the same time.
+# The process that moves the time of the next try owns the message: two never send the same one at the same time.
 CLAIM = """
 UPDATE mails SET tries = tries + 1, next_try_at = :later WHERE id = :id AND next_try_at = :next_try_at
 """
@@ -50,12 +50,12 @@ class NotSent(Exception):
 
 class Mailer(Protocol):
     async def send(self, message: Message) -> None:
-        """Hand the message on; `NotSent`."""
+        """Send the message; `NotSent`."""
         ...
 
 
 class MailQueue:
-    """The messages of one portal and, where mail is set up, what sends them."""
+    """The mail queue of one portal and, where mail is configured, its sender."""
 
     def __init__(self, store: Store, clock: Clock, secret: ServerSecret, mailer: Mailer | None) -> None:
         self._store = store
@@ -68,16 +68,16 @@ class MailQueue:
     def is_set_up(self) -> bool:
         return self._mailer is not None
 
-    async def put(self, tx: Transaction, message: Message, now: int) -> None:
-        """Part of the caller's transaction; sealed, because a link in clear would open an account."""
+    async def enqueue(self, tx: Transaction, message: Message, now: int) -> None:
+        """Queue a message in the caller's transaction. It is sealed, because a link in clear would open an account."""
         row = new_row_id(now)
         sealed = seal(self._secret, "mail", row, msgspec.json.encode(message))
         await tx.execute(INSERT, id=row, sealed_message=sealed, now=now)
 
     async def write_unless_flooded(self, work: Work[None]) -> bool:
-        """Run work that puts a message down; false where a limit refuses it, and then nothing of it happens.
+        """Run work that queues a message; false where a limit refuses it, and then nothing of it is stored.
 
-        To a stranger the caller says the same in both cases: how much mail an address has had is its owner's business.
+        The caller's answer is the same in both cases: only the owner of an address may learn how much mail it got.
         """
         try:
             await self._store.write(work)
@@ -97,9 +97,9 @@ class MailQueue:
             try:
                 await self.send_due()
             except Unavailable as error:
-                _logger.warning("mail put off", extra={"cause": type(error.__cause__).__name__})
+                _logger.warning("mail postponed", extra={"cause": type(error.__cause__).__name__})
             except Exception:
-                # Unforeseen, and no reason to send nothing any more for as long as this process runs.
+                # An unexpected error must not stop the queue for as long as this process runs.
                 _logger.exception("mail failed")
             try:
                 async with asyncio.timeout(IDLE_SECONDS):
@@ -108,7 +108,7 @@ class MailQueue:
                 continue
 
     async def send_due(self) -> int:
-        """Send every message whose turn it is; how many went out, without those that were dropped."""
+        """Send every message that is due; how many were sent, without those that were dropped."""
         if self._mailer is None:
             return 0
         sent = 0
@@ -136,9 +136,9 @@ class MailQueue:
             if tries + 1 < MAX_TRIES:
                 return 0
         except Unreadable:
-            _logger.warning("mail not sent: sealed under a server secret that is gone")
+            _logger.warning("mail not sent: sealed under a server secret that is no longer configured")
         except Exception:
-            # One message that a library cannot bear must not keep all others from being sent.
+            # One message that a library cannot handle must not keep all others from being sent.
             _logger.exception("mail not sent", extra={"tries": tries + 1})
             if tries + 1 < MAX_TRIES:
                 return 0

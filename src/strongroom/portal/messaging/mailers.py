@@ -1,4 +1,4 @@
-"""The two ways out for mail: an SMTP server, or in development a folder and the console."""
+"""The two transports for mail: an SMTP server, or in development a folder and the console."""
 
 import asyncio
 import smtplib
@@ -22,7 +22,7 @@ TIMEOUT = 20.0
 
 
 def make(settings: Settings, clock: Clock) -> Mailer | None:
-    """SMTP where it is set; the outbox where only this machine can look; otherwise none."""
+    """SMTP where it is configured; the outbox where the portal listens to this machine alone; otherwise none."""
     if settings.smtp_url is not None:
         return SmtpMailer(settings.smtp_url, settings.sender)
     if is_loopback(urlsplit(settings.base_url).hostname or ""):
@@ -36,7 +36,7 @@ def compose(message: Message, sender: str) -> EmailMessage:
     mail["From"] = Address("Strongroom", addr_spec=sender)
     mail["To"] = Address(addr_spec=message.to)
     # People choose names that stand in a subject, and the library reads encoded words (RFC 2047) in what it is given:
-    # a line break in one of them would begin a header, or a body, of somebody's own.
+    # a line break in one of them would let its author add a header or a body.
     mail["Subject"] = message.subject.replace("=?", "= ?")
     mail["Date"] = formatdate()
     mail["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
@@ -47,7 +47,7 @@ def compose(message: Message, sender: str) -> EmailMessage:
 
 
 def why(error: NotSent) -> str:
-    """What went wrong, for the operator: in our words and those of the TLS library, none of them the server's."""
+    """What went wrong, for the operator: in our words and those of the TLS library, never in the server's."""
     cause = error.__cause__
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"the certificate of the mail server is not accepted: {cause.verify_message}"
@@ -108,7 +108,7 @@ class SmtpMailer:
         else:
             connection = smtplib.SMTP(self._host, self._port, timeout=TIMEOUT)
         with connection:
-            # A server that offers no TLS, or someone between who removed the offer, gets no message.
+            # A server that offers no TLS, or an attacker in between who removed the offer, gets no message.
             if not self._implicit and not is_loopback(self._host):
                 connection.starttls(context=context)
             if self._user is not None:
@@ -117,7 +117,7 @@ class SmtpMailer:
 
 
 class OutboxMailer:
-    """A folder of `.eml` files, and the text on the console. For development: nobody else is told anything."""
+    """A folder of `.eml` files, and the text on the console. For development: no mail leaves this machine."""
 
     def __init__(self, folder: Path, sender: str, clock: Clock) -> None:
         self._folder = folder
@@ -136,5 +136,5 @@ class OutboxMailer:
         part = file.with_suffix(".part")
         part.touch(mode=0o600)
         part.write_bytes(compose(message, self._sender).as_bytes())
-        part.rename(file)  # whoever watches the folder sees whole messages only
+        part.rename(file)  # a program that watches the folder sees whole messages only
         sys.stderr.write(f"\n--- mail to {message.to}: {message.subject}\n{message.text}\n--- kept in {file}\n\n")

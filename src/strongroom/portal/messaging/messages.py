@@ -1,4 +1,4 @@
-"""What the portal writes to people, as text and as HTML from the same words."""
+"""The messages that the portal sends, as text and as HTML from the same words."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def confirm(to: str, url: str) -> Message:
     return compose(
         to,
         "Confirm your Strongroom account",
-        "Somebody, most likely you, signed up at the Strongroom developer portal with this address.",
+        "Someone, probably you, signed up at the Strongroom developer portal with this address.",
         "Open the link within a day and enter the password you chose. If it was not you, ignore this message: "
         "without the link there will be no account.",
         button="Confirm the account",
@@ -31,7 +31,7 @@ def already_signed_up(to: str, url: str) -> Message:
     return compose(
         to,
         "You already have a Strongroom account",
-        "Somebody, most likely you, signed up at the Strongroom developer portal with this address, which has an "
+        "Someone, probably you, signed up at the Strongroom developer portal with this address, which has an "
         "account already.",
         "If it was you, sign in; you can also reset the password there. If not, there is nothing to do.",
         button="Sign in",
@@ -43,7 +43,7 @@ def reset(to: str, url: str) -> Message:
     return compose(
         to,
         "Reset your Strongroom password",
-        "Somebody, most likely you, asked to reset your password at the Strongroom developer portal.",
+        "Someone, probably you, asked to reset your password at the Strongroom developer portal.",
         "Open the link within two hours to choose a new one. If it was not you, ignore this message: the password "
         "stays as it is.",
         button="Choose a new password",
@@ -55,7 +55,7 @@ def no_account(to: str, url: str) -> Message:
     return compose(
         to,
         "No Strongroom account with this address",
-        "Somebody, most likely you, asked to reset a password at the Strongroom developer portal, but there is no "
+        "Someone, probably you, asked to reset a password at the Strongroom developer portal, but there is no "
         "account with this address. Perhaps you signed up with another one.",
         button="Sign up",
         url=url,
@@ -74,11 +74,11 @@ def change_email(to: str, url: str) -> Message:
 
 
 def address_wanted(to: str, url: str) -> Message:
-    """To an address with an account, when somebody asked to use it for another one."""
+    """To an address that has an account, after a request to use it for another account."""
     return compose(
         to,
         "This address has a Strongroom account",
-        "Somebody asked to use this address for another account at the Strongroom developer portal. It has an account "
+        "Someone asked to use this address for another account at the Strongroom developer portal. It has an account "
         "already, so nothing was changed.",
         "If it was you, delete this account first, or use another address. If not, there is nothing to do.",
         button="Look at the account",
@@ -92,20 +92,20 @@ def security_notice(to: str, what: str, url: str) -> Message:
         to,
         "A change to your Strongroom account",
         what,
-        "If it was not you, reset the password at once and look at where you are signed in.",
+        "If it was not you, reset the password at once and check where you are signed in.",
         button="Look at the account",
         url=url,
     )
 
 
 def address_left(to: str) -> Message:
-    """To the address that an account had before; it can reset nothing any more."""
+    """To the previous address of an account; it can no longer reset the password."""
     return compose(
         to,
         "A change to your Strongroom account",
         "The e-mail address of your account was changed. This one no longer belongs to it, and no password can be "
         "reset with it.",
-        "If it was not you, somebody else knows your password: tell whoever runs the service at once.",
+        "If it was not you, another person knows your password: contact the operator of the service at once.",
     )
 
 
@@ -114,7 +114,7 @@ def account_deleted(to: str) -> Message:
         to,
         "Your Strongroom account was deleted",
         "Your account at the Strongroom developer portal was deleted, with its sessions and second factors.",
-        "If it was not you, somebody else knows your password: tell whoever runs the service at once.",
+        "If it was not you, another person knows your password: contact the operator of the service at once.",
     )
 
 
@@ -135,7 +135,7 @@ def subscription_waits(to: str, name: str, organisation: str, product: str, url:
     return compose(
         to,
         "A Strongroom subscription waits for you",
-        f"The organisation “{organisation}” subscribed to {product} and calls it “{name}”. Its keys open nothing until "
+        f"The organisation “{organisation}” subscribed to {product} and calls it “{name}”. Its keys are refused until "
         "you approve it and the developer activates it.",
         f"There are at most {OPERATOR_NEWS.times} of these messages in an hour; the operator's page shows all that "
         "waits.",
@@ -185,8 +185,8 @@ def quota_used(to: str, name: str, percent: int, quota: int, url: str) -> Messag
         f"A Strongroom subscription has used {percent} % of its quota",
         f"The subscription “{name}” has used {percent} % or more of the {counted(quota, 'call')} that its product "
         "states for a month.",
-        "No call is refused for this: the quota is told and not enforced. Ask the operator for a larger product if you "
-        "need one. The calls are counted anew with the next month (UTC).",
+        "No call is refused for this: the quota is not enforced. Ask the operator for a larger product if you "
+        "need one. The count starts again with the next month (UTC).",
         button="Look at the usage",
         url=url,
     )
@@ -216,7 +216,7 @@ def role_changed(to: str, what: str, organisation: str, url: str) -> Message:
         to,
         "A change to your Strongroom organisation",
         f"{what} the organisation “{organisation}”.",
-        "If this surprises you, ask your colleagues: somebody may be acting for one of you.",
+        "If this surprises you, ask your colleagues: another person may be using the account of one of you.",
         button="To your organisations",
         url=url,
     )
@@ -237,8 +237,8 @@ def test(to: str, url: str) -> Message:
     return compose(
         to,
         "A test message of Strongroom",
-        "Whoever runs this service sent this message, to see that mail arrives.",
-        "If it stands in the folder for unwanted mail, the domain of its sender probably needs an SPF or DKIM record.",
+        "The operator of this service sent this message to check that mail arrives.",
+        "If it is in the spam folder, the domain of its sender probably needs an SPF or DKIM record.",
         button="To the portal",
         url=url,
     )

@@ -17,7 +17,7 @@ from strongroom.storage import Transaction
 WRONG_PASSWORD = "This is not your password."  # noqa: S105  # what a page says
 
 
-async def own(visit: Visit) -> Developer:
+async def current_developer(visit: Visit) -> Developer:
     """The developer of the visit."""
     found = await visit.read(lambda tx: developers.read(tx, visit.who.developer_id))
     if found is None:
@@ -26,7 +26,7 @@ async def own(visit: Visit) -> Developer:
 
 
 async def show(visit: Visit) -> Response:
-    return visit.page("account.html", developer=await own(visit))
+    return visit.page("account.html", developer=await current_developer(visit))
 
 
 async def rename(visit: Visit) -> Response:
@@ -34,14 +34,14 @@ async def rename(visit: Visit) -> Response:
     error = name_error(name) if name else None
     if error is not None:
         errors = {"name": error}
-        return visit.page("account.html", developer=await own(visit), errors=errors)
+        return visit.page("account.html", developer=await current_developer(visit), errors=errors)
     await visit.write(lambda tx: developers.rename(tx, visit.who.developer_id, name))
     return visit.redirect("/account", "name_changed")
 
 
 async def ask_for_email(visit: Visit) -> Response:
-    """A link goes to the new address; whether it has an account already, the mail tells and the page does not."""
-    portal, developer = visit.portal, await own(visit)
+    """A link goes to the new address. Only the mail says whether the address has an account; the page does not."""
+    portal, developer = visit.portal, await current_developer(visit)
     email = canonical_email(visit.form.text("email"))
     errors = {}
     if email is None:
@@ -60,7 +60,7 @@ async def ask_for_email(visit: Visit) -> Response:
             message = messages.address_wanted(email, portal.url("/account"))
         else:
             message = messages.change_email(email, portal.url(f"/account/email/{link}"))
-        await portal.mail.put(tx, message, visit.now)
+        await portal.mail.enqueue(tx, message, visit.now)
 
     await portal.mail.write_unless_flooded(work)
     return visit.redirect("/account", "email_link_sent")
@@ -76,10 +76,10 @@ async def show_email(visit: Visit) -> Response:
 
 
 async def change_email(visit: Visit) -> Response:
-    """The link proves the address; the session, that it is the one who asked. Both addresses are told.
+    """The link proves the address; the session, that it is the one who asked. Both addresses are notified.
 
-    Otherwise an account could be given somebody else's address, and what comes with it, by whoever gets the owner of
-    the mailbox to open a link.
+    Otherwise an attacker who gets the owner of a mailbox to open a link could attach that address to the attacker's
+    account.
     """
     portal, link, own_id = visit.portal, visit.path("link"), visit.who.developer_id
     found = await visit.read(lambda tx: links.find(tx, "change_email", link, visit.now))
@@ -91,13 +91,13 @@ async def change_email(visit: Visit) -> Response:
         before = await developers.read(tx, own_id)
         if used is None or before is None or not await developers.set_email(tx, own_id, used.email, visit.now):
             return False
-        # A link to reset the password that waits in the old mailbox must not open the account any more.
+        # An unused reset link in the old mailbox must not open the account any more.
         await links.forget_all(tx, own_id)
         notice = messages.security_notice(
             used.email, "This is the address of your account now.", portal.url("/account")
         )
         for message in (notice, messages.address_left(before.email)):
-            await portal.mail.put(tx, message, visit.now)
+            await portal.mail.enqueue(tx, message, visit.now)
         return True
 
     if not await visit.write(work):
@@ -106,9 +106,9 @@ async def change_email(visit: Visit) -> Response:
 
 
 async def delete_unless_needed(tx: Transaction, developer_id: bytes, now: int) -> bool:
-    """False, and nothing done, where an organisation would be left that nobody could look after or close."""
-    await developers.take_turn(tx, developer_id)
-    await organisations.take_turns(tx, developer_id)
+    """False, and nothing done, where an organisation would be left without an owner."""
+    await developers.lock(tx, developer_id)
+    await organisations.lock_roles(tx, developer_id)
     if await organisations.owned_alone(tx, developer_id):
         return False
     await organisations.leave_all(tx, developer_id, now)
@@ -121,7 +121,7 @@ async def show_delete(visit: Visit) -> Response:
 
 
 async def delete(visit: Visit) -> Response:
-    portal, developer = visit.portal, await own(visit)
+    portal, developer = visit.portal, await current_developer(visit)
     if not await signing_in.password_is_right(visit, developer, visit.form.exact("password")):
         return await _delete_form(visit, {"password": WRONG_PASSWORD})
 
@@ -129,7 +129,7 @@ async def delete(visit: Visit) -> Response:
         await signing_in.require_unchanged(tx, developer)
         if not await delete_unless_needed(tx, developer.id, visit.now):
             return False
-        await portal.mail.put(tx, messages.account_deleted(developer.email), visit.now)
+        await portal.mail.enqueue(tx, messages.account_deleted(developer.email), visit.now)
         return True
 
     if not await visit.write(work):

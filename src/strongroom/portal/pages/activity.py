@@ -36,8 +36,8 @@ def _is_about_a_person(event: AuditEvent) -> bool:
 
 
 def _is_operators(event: AuditEvent) -> bool:
-    # Who operates the service is no business of the organisation. Told by the act, which nobody else can do: the detail
-    # may be a name that a member chose.
+    # The organisation must not learn who the operator is. Recognised by the act, which only an operator can do: the
+    # detail may be a name that a member chose.
     return event.actor_id is None or event.action in OPERATOR_ACTIONS
 
 

@@ -12,11 +12,11 @@ from strongroom.wire.refusal import RESERVED, Refusal
 
 _STATUS_TITLES: Final = {
     400: "The request cannot be read",
-    401: "No credential, or one that opens nothing",
+    401: "No credential, or one that is not accepted",
     403: "Known, but not allowed",
-    404: "Nothing is there",
-    405: "Not with this method",
-    408: "The request did not arrive",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "The request did not arrive in time",
     409: "It contradicts what is stored",
     413: "Too large",
     415: "Not JSON",

@@ -12,8 +12,8 @@ from strongroom.portal.accounts.ceremonies import PasskeyRefused
 from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.area import PREFIX
 from strongroom.portal.lengths import MAX_PASSKEY_NAME
-from strongroom.portal.pages.account import WRONG_PASSWORD, own
-from strongroom.portal.pages.security import tell
+from strongroom.portal.pages.account import WRONG_PASSWORD, current_developer
+from strongroom.portal.pages.security import send_notice
 from strongroom.portal.refusals import Absent
 from strongroom.portal.sealing import Unreadable, seal, unseal
 from strongroom.portal.web import signing_in
@@ -23,12 +23,12 @@ from strongroom.storage import Transaction
 
 
 async def show_totp(visit: Visit) -> Response:
-    return _totp_page(visit, await own(visit), second_factor.new_key(), {})
+    return _totp_page(visit, await current_developer(visit), second_factor.new_key(), {})
 
 
 async def turn_on_totp(visit: Visit) -> Response:
     """On once the device has shown that it holds the key; the recovery codes are shown on the answer, this once."""
-    portal, developer = visit.portal, await own(visit)
+    portal, developer = visit.portal, await current_developer(visit)
     try:
         offer = base64.urlsafe_b64decode(visit.form.text("offer"))
         key = unseal(portal.secret, "totp-offer", developer.id, offer).decode()
@@ -46,9 +46,9 @@ async def turn_on_totp(visit: Visit) -> Response:
 
     async def work(tx: Transaction) -> list[str]:
         await signing_in.require_unchanged(tx, developer)
-        await signing_in.first_factor_comes(visit, tx)
+        await signing_in.before_first_factor(visit, tx)
         await second_factor.turn_on(tx, developer.id, sealed, step, visit.now)
-        await tell(visit, tx, developer, "Authenticator codes were turned on for your account.")
+        await send_notice(visit, tx, developer, "Authenticator codes were turned on for your account.")
         return await second_factor.new_recovery_codes(tx, portal.secret, developer.id, visit.now)
 
     codes = await visit.write(work)
@@ -56,7 +56,7 @@ async def turn_on_totp(visit: Visit) -> Response:
 
 
 async def turn_off_totp(visit: Visit) -> Response:
-    developer = await own(visit)
+    developer = await current_developer(visit)
     if not await _password(visit, developer):
         return visit.page("off.html", errors={"password": WRONG_PASSWORD}, **_OFF_TOTP)
 
@@ -64,7 +64,7 @@ async def turn_off_totp(visit: Visit) -> Response:
         await signing_in.require_unchanged(tx, developer)
         if await second_factor.turn_off(tx, developer.id, visit.now):
             await _tidy_codes(tx, developer.id)
-            await tell(visit, tx, developer, "Authenticator codes were turned off for your account.")
+            await send_notice(visit, tx, developer, "Authenticator codes were turned off for your account.")
 
     await visit.write(work)
     return visit.redirect("/account/security", "totp_off")
@@ -79,14 +79,14 @@ async def show_recovery_codes(visit: Visit) -> Response:
 
 
 async def make_recovery_codes(visit: Visit) -> Response:
-    portal, developer = visit.portal, await own(visit)
+    portal, developer = visit.portal, await current_developer(visit)
     if not await _password(visit, developer):
         errors = {"password": WRONG_PASSWORD}
         return visit.page("new_recovery_codes.html", errors=errors, codes_left=await _codes_left(visit))
 
     async def work(tx: Transaction) -> list[str]:
         await signing_in.require_unchanged(tx, developer)
-        await tell(visit, tx, developer, "New recovery codes were made for your account.")
+        await send_notice(visit, tx, developer, "New recovery codes were made for your account.")
         return await second_factor.new_recovery_codes(tx, portal.secret, developer.id, visit.now)
 
     codes = await visit.write(work)
@@ -101,7 +101,7 @@ async def show_passkey(visit: Visit) -> Response:
 
 async def passkey_options(visit: Visit) -> Response:
     """For the script of the page, once the password is right."""
-    portal, developer = visit.portal, await own(visit)
+    portal, developer = visit.portal, await current_developer(visit)
     where = ceremonies.site(portal.base_url)
     if where is None:
         raise Absent
@@ -116,7 +116,7 @@ async def passkey_options(visit: Visit) -> Response:
 
 
 async def add_passkey(visit: Visit) -> Response:
-    portal, developer = visit.portal, await own(visit)
+    portal, developer = visit.portal, await current_developer(visit)
     where = ceremonies.site(portal.base_url)
     if where is None:
         raise Absent
@@ -124,7 +124,7 @@ async def add_passkey(visit: Visit) -> Response:
     name = visit.form.text("name")[:MAX_PASSKEY_NAME] or "Passkey"
     try:
         challenge = ceremonies.challenge_of(credential)
-        # Only a challenge that followed the right password is known, and only to this session.
+        # A challenge exists only after the right password, and only for this session.
         if not await visit.write(lambda tx: challenges.use(tx, challenge, "register", visit.binding, visit.now)):
             raise PasskeyRefused
         made = ceremonies.verify_new(where, challenge, credential)
@@ -135,21 +135,21 @@ async def add_passkey(visit: Visit) -> Response:
 
     async def work(tx: Transaction) -> bool:
         nonlocal left
-        await signing_in.first_factor_comes(visit, tx)
+        await signing_in.before_first_factor(visit, tx)
         left = await second_factor.recovery_codes_left(tx, developer.id)
         added = await passkeys.add(
             tx, developer.id, name, made.credential_id, made.public_key, made.sign_count, visit.now
         )
         if added:
-            await tell(visit, tx, developer, "A passkey was added to your account.")
+            await send_notice(visit, tx, developer, "A passkey was added to your account.")
         return added
 
     if not await visit.write(work):
         return JSONResponse({"error": "This passkey is known already, or there are too many."}, 422)
     visit.notify("passkey_added")
-    # Without a code left, whoever loses the device is locked out: a new password does not stand in for it.
+    # Without a code left, an owner who loses the device is locked out: a new password does not replace it.
     page = "security" if left else "recovery-codes"
-    return visit.dressed(JSONResponse({"next": f"{PREFIX}/account/{page}"}))
+    return visit.with_cookies(JSONResponse({"next": f"{PREFIX}/account/{page}"}))
 
 
 async def show_remove_passkey(visit: Visit) -> Response:
@@ -157,7 +157,7 @@ async def show_remove_passkey(visit: Visit) -> Response:
 
 
 async def remove_passkey(visit: Visit) -> Response:
-    developer = await own(visit)
+    developer = await current_developer(visit)
     passkey_id = from_text(visit.path("passkey"))
     if passkey_id is None:
         raise Absent
@@ -170,7 +170,7 @@ async def remove_passkey(visit: Visit) -> Response:
         if not await passkeys.remove(tx, developer.id, passkey_id, visit.now):
             return False
         await _tidy_codes(tx, developer.id)
-        await tell(visit, tx, developer, "A passkey was removed from your account.")
+        await send_notice(visit, tx, developer, "A passkey was removed from your account.")
         return True
 
     if not await visit.write(work):
@@ -188,7 +188,7 @@ async def _codes_left(visit: Visit) -> int:
 
 
 async def _tidy_codes(tx: Transaction, developer_id: bytes) -> None:
-    """Recovery codes stand in for a second factor: with the last one gone they have nothing to recover."""
+    """Recovery codes replace a second factor: without any factor they have no purpose."""
     if not await signing_in.has_second_factor(tx, developer_id):
         await second_factor.forget_recovery_codes(tx, developer_id)
 

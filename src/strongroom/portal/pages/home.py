@@ -1,4 +1,4 @@
-"""The first page: what this is, or for a developer who is signed in, what there is to do."""
+"""The first page: a welcome, or the overview of a developer who is signed in."""
 
 from typing import TypeAlias
 
@@ -26,7 +26,7 @@ async def show(visit: Visit) -> Response:
     async def look(tx: Transaction) -> tuple[list[_Own], list[Invitation]]:
         own = [
             (provider, role, [one for one in await subscriptions.list_of(tx, provider.id) if one.state != "cancelled"])
-            for provider, role in await organisations.own(tx, visit.who.developer_id)
+            for provider, role in await organisations.of_developer(tx, visit.who.developer_id)
         ]
         return own, await _invited(visit, tx)
 

@@ -18,7 +18,7 @@ from strongroom.storage import Transaction
 async def show_new_keys(visit: Visit) -> Response:
     """The one page that shows subscription keys, with calls to paste that hold them.
 
-    Where they wait to be activated, the page is given a second look to come back to after that.
+    Where they have to be activated first, the page can be opened a second time after the activation.
     """
     portal, now, session_id = visit.portal, visit.now, visit.who.id
     detail = await detail_of(visit)
@@ -90,14 +90,14 @@ async def set_key_expiry(visit: Visit) -> Response:
 
 
 async def end_replaced(visit: Visit) -> Response:
-    """End the keys of one slot that were replaced: for a key that leaked, or that nothing uses any more."""
+    """End the keys of one slot that were replaced: for a key that leaked or is no longer in use."""
     provider_id, now, who = visit.organisation.provider_id, visit.now, visit.who.developer_id
     record, slot = (await detail_of(visit)).subscription, visit.form.text("slot")
     if slot not in subscriptions.SLOTS:
         raise Absent
     path = path_of(visit, record.id)
     if not visit.is_confirmed:
-        text = f"Whatever still calls with the old {slot} key of {record.name} is refused from now on."
+        text = f"Every call with the old {slot} key of {record.name} is refused from now on."
         return visit.ask("End the old key now?", text, "End it now", path, slot=slot)
     done = await visit.write(lambda tx: subscribing.end_replaced_keys(tx, provider_id, record.id, slot, who, now))
     return visit.redirect(path, "key_ended" if done else "nothing_changed")

@@ -1,4 +1,4 @@
-"""The operator's pages: what waits for approval, and every subscription in force."""
+"""The operator's pages: subscriptions that wait for approval, and all that are in force."""
 
 from typing import TypeAlias
 
@@ -19,14 +19,14 @@ PAGE_SIZE = 100
 
 # What a page asks before it is done.
 _QUESTIONS = {
-    "reject": ("Reject {}?", "The subscription ends, and its owners are told.", "Reject"),
+    "reject": ("Reject {}?", "The subscription ends, and its owners are notified.", "Reject"),
     "suspend": ("Suspend {}?", "Every call with one of its keys is refused until it is resumed.", "Suspend"),
 }
 
 
 async def show(visit: Visit) -> Response:
     before = from_text(visit.query("before"))
-    # Page by page: accounts are free, and a hundred of somebody's must not hide those that came after them.
+    # Page by page: accounts are free, and a hundred subscriptions of one account must not hide later ones.
     after = from_text(visit.query("after")) or b""
 
     async def look(tx: Transaction) -> tuple[list[_Named], dict[bytes, list[str]], list[_Named]]:
@@ -47,7 +47,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def change(visit: Visit) -> Response:
-    """Approve, reject, suspend or resume one subscription; the owners are told by mail."""
+    """Approve, reject, suspend or resume one subscription; the owners are notified by mail."""
     portal, now, act = visit.portal, visit.now, visit.path("act")
     provider_id, subscription_id = from_text(visit.path("provider")), from_text(visit.path("subscription"))
     if act not in DECISIONS or provider_id is None or subscription_id is None:

@@ -16,7 +16,7 @@ from strongroom.runtime.clock import DAY
 from strongroom.runtime.ids import to_text
 from strongroom.storage import Transaction
 
-# What `isprintable` lets pass though nothing is seen of it: fillers, joiners, selectors, the blank of Braille.
+# Invisible characters that `isprintable` accepts: fillers, joiners, selectors, the Braille blank.
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -32,19 +32,19 @@ async def provider_of(visit: Visit) -> ProviderRecord:
 
 
 def name_error(name: str) -> str | None:
-    """What is wrong with a name that people gave to something, if anything."""
+    """What is wrong with a name, in a sentence for its author; None where nothing is."""
     if not name:
         return "Enter a name."
     if len(name) > MAX_NAME:
         return f"Use at most {MAX_NAME} characters."
-    # Nor what turns the direction of writing: a name stands in mail and in the audit.
+    # Nor characters that change the direction of writing: a name is shown in mail and in the audit.
     if not name.isprintable() or _UNSEEN.search(name):
         return "Use characters that can be seen."
     return None
 
 
 def organisation_name_error(name: str) -> str | None:
-    """The same for the name of an organisation, which the sandbox has to be able to take at any time."""
+    """The same for the name of an organisation; the sandbox's name is reserved."""
     return "This name is taken." if name == sandbox.NAME else name_error(name)
 
 
@@ -60,7 +60,7 @@ async def create(visit: Visit) -> Response:
 
     if error is None:
         try:
-            provider_id = await visit.write(lambda tx: organisations.found(tx, name, developer_id, now))
+            provider_id = await visit.write(lambda tx: organisations.create(tx, name, developer_id, now))
         except TooManyOrganisations:
             error = f"You own {MAX_OWNED} organisations already."
         except providers.NameTaken:
@@ -68,7 +68,7 @@ async def create(visit: Visit) -> Response:
     if error is not None:
         return visit.page("organisation/new.html", errors={"name": error}, product=product)
     path = f"/organisations/{to_text(provider_id)}"
-    if product is not None:  # whoever had chosen one goes on with it
+    if product is not None:  # continue with the product that was chosen before
         path = f"{path}/subscribe/{product.id}"
     return visit.redirect(path, "organisation_created")
 

@@ -1,4 +1,4 @@
-"""What only owners change of an organisation itself: its name, and its end."""
+"""The settings of an organisation, for owners: renaming and closing it."""
 
 from starlette.responses import Response
 
@@ -6,7 +6,7 @@ from strongroom.access.closing import InUse
 from strongroom.access.providers import NameTaken
 from strongroom.portal import limits
 from strongroom.portal.membership import closing, organisations
-from strongroom.portal.pages.account import WRONG_PASSWORD, own
+from strongroom.portal.pages.account import WRONG_PASSWORD, current_developer
 from strongroom.portal.pages.organisation import organisation_name_error, provider_of
 from strongroom.portal.rendering import ago
 from strongroom.portal.web import signing_in
@@ -34,8 +34,8 @@ async def rename(visit: Visit) -> Response:
 
 
 async def close(visit: Visit) -> Response:
-    """For good, so the name is typed and the password asked for: neither a slip nor a stolen session gets this far."""
-    provider, developer = await provider_of(visit), await own(visit)
+    """For good, so the name has to be typed and the password given: a mistake or a stolen session is not enough."""
+    provider, developer = await provider_of(visit), await current_developer(visit)
     now, errors = visit.now, {}
     if visit.form.text("confirmation") != provider.name:
         errors["confirmation"] = "This is not the name of the organisation."
@@ -43,7 +43,7 @@ async def close(visit: Visit) -> Response:
         errors["password"] = WRONG_PASSWORD
 
     async def work(tx: Transaction) -> bool:
-        # Verifying a password takes a while, in which it can be reset, and whoever gave it put out.
+        # While a password is verified, it can be reset and its owner can be removed.
         await signing_in.require_unchanged(tx, developer)
         await organisations.require_owner(tx, provider.id, developer.id)
         await limits.count(tx, visit.portal.secret, limits.CLOSINGS, developer.id.hex(), now)
@@ -54,7 +54,7 @@ async def close(visit: Visit) -> Response:
             done = await visit.write(work)
         except InUse as error:
             errors[""] = (
-                f"A key was used {ago(error.at, now)}, so somebody still depends on it. Cancel the subscription "
+                f"A key was used {ago(error.at, now)}, so it is still needed. Cancel the subscription "
                 "first, or wait until its keys were not used for a day."
             )
         else:

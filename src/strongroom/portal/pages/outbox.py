@@ -1,4 +1,4 @@
-"""The mail of development: what would have been sent, for whoever sits at this machine."""
+"""The outbox of development: mail that would have been sent, shown to users of this machine only."""
 
 import asyncio
 import re
@@ -30,7 +30,7 @@ class Shown:
 async def show(visit: Visit) -> Response:
     """Absent unless mail stays on this machine, the service listens to this machine alone, and it is what asks."""
     settings = visit.portal.settings
-    # Links to reset a password stand here in clear: each of the three alone could be wrong behind some proxy.
+    # This page shows reset links in clear. Three conditions, as each alone could be wrong behind some proxy.
     if not visit.portal.keeps_mail or not is_loopback(settings.host) or not is_loopback(visit.address):
         raise Absent
     # A page of another site whose name was made to point at this machine (DNS rebinding) asks under that name.

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from strongroom.portal import limits
 from strongroom.portal.accounts import developers
-from strongroom.portal.accounts.developers import called
+from strongroom.portal.accounts.developers import display_name
 from strongroom.portal.accounts.emails import WRONG_EMAIL, canonical_email, mailbox
 from strongroom.portal.limits import TooMany
 from strongroom.portal.membership import invitations, organisations
@@ -25,7 +25,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def invite(visit: Visit) -> Response:
-    """A link goes to the address, whether it has an account or not; the page tells neither."""
+    """A link goes to the address, whether it has an account or not; the page shows neither."""
     portal, now, who = visit.portal, visit.now, visit.who
     provider = await provider_of(visit)
     email, role = canonical_email(visit.form.text("email")), _role(visit)
@@ -41,9 +41,11 @@ async def invite(visit: Visit) -> Response:
         await limits.count_mail(tx, portal.secret, "invitation", email, visit.network, now)
         link = await invitations.issue(tx, provider.id, email, role, who.developer_id, now)
         url = portal.url(f"/invitations/{link}")
-        await portal.mail.put(tx, messages.invitation(email, provider.name, called(who.name, who.email), url), now)
+        await portal.mail.enqueue(
+            tx, messages.invitation(email, provider.name, display_name(who.name, who.email), url), now
+        )
 
-    # The list on this page tells whether there is an invitation, so the notice has to be true as well.
+    # The list on this page shows whether there is an invitation, so the notice has to be true as well.
     if not await portal.mail.write_unless_flooded(work):
         return await _page(visit, {"email": "This address had several messages within the hour. Try again later."})
     return visit.redirect(_path(visit), "invited")
@@ -63,7 +65,7 @@ async def set_role(visit: Visit) -> Response:
     async def work(tx: Transaction) -> bool:
         done = await organisations.set_role(tx, provider_id, developer_id, role, actor, now)
         if done:
-            await _tell(visit, tx, developer_id, name, f"You are now {_CALLED[role]} of")
+            await _notify(visit, tx, developer_id, name, f"You are now {_CALLED[role]} of")
         return done
 
     try:
@@ -77,7 +79,7 @@ async def hand_over(visit: Visit) -> Response:
     provider_id, now, actor = visit.organisation.provider_id, visit.now, visit.who.developer_id
     developer_id = _id(visit, "developer")
     if not visit.is_confirmed:
-        name = await _called(visit, developer_id)
+        name = await _display_name(visit, developer_id)
         text = f"{name} becomes an owner and you become a member: from then on only owners can make you one again."
         return visit.ask(f"Hand over to {name}?", text, "Hand over", _path(visit))
     name = (await provider_of(visit)).name
@@ -85,8 +87,8 @@ async def hand_over(visit: Visit) -> Response:
     async def work(tx: Transaction) -> bool:
         done = await organisations.hand_over(tx, provider_id, actor, developer_id, now)
         if done:
-            await _tell(visit, tx, developer_id, name, "You are now an owner of")
-            await _tell(visit, tx, actor, name, "You handed over, and are now a member of")
+            await _notify(visit, tx, developer_id, name, "You are now an owner of")
+            await _notify(visit, tx, actor, name, "You handed over, and are now a member of")
         return done
 
     done = await visit.write(work)
@@ -96,7 +98,7 @@ async def hand_over(visit: Visit) -> Response:
 async def remove(visit: Visit) -> Response:
     developer_id = _id(visit, "developer")
     if not visit.is_confirmed:
-        name = await _called(visit, developer_id)
+        name = await _display_name(visit, developer_id)
         text = "The organisation is closed to this colleague from then on. Keys that were copied go on working."
         return visit.ask(f"Remove {name}?", text, "Remove", _path(visit))
     return await _remove(visit, developer_id)
@@ -124,7 +126,7 @@ async def show_invitation(visit: Visit) -> Response:
 
 
 async def accept(visit: Visit) -> Response:
-    """For whoever is signed in with the address the link was sent to: a forwarded link opens nothing."""
+    """Only for the account with the address that the link was sent to: a forwarded link is refused."""
     link, now, who = visit.path("link"), visit.now, visit.who
 
     async def work(tx: Transaction) -> tuple[Invitation | None, bool]:
@@ -139,13 +141,13 @@ async def accept(visit: Visit) -> Response:
     return visit.redirect(f"/organisations/{to_text(found.provider_id)}", "joined" if done else "nothing_changed")
 
 
-async def _called(visit: Visit, developer_id: bytes) -> str:
-    """What the colleague is called; `Absent` for anybody else."""
+async def _display_name(visit: Visit, developer_id: bytes) -> str:
+    """The name or address of the colleague; `Absent` for every other developer."""
     provider_id = visit.organisation.provider_id
     members = await visit.read(lambda tx: organisations.members_of(tx, provider_id))
     for member in members:
         if member.developer_id == developer_id:
-            return called(member.name, member.email)
+            return display_name(member.name, member.email)
     raise Absent
 
 
@@ -156,7 +158,9 @@ async def _remove(visit: Visit, developer_id: bytes) -> Response:
     async def work(tx: Transaction) -> bool:
         done = await organisations.remove(tx, provider_id, developer_id, actor, now)
         if done:
-            await _tell(visit, tx, developer_id, name, "You left" if developer_id == actor else "You were removed from")
+            await _notify(
+                visit, tx, developer_id, name, "You left" if developer_id == actor else "You were removed from"
+            )
         return done
 
     try:
@@ -168,8 +172,8 @@ async def _remove(visit: Visit, developer_id: bytes) -> Response:
     return visit.redirect(_path(visit), "member_removed" if done else "nothing_changed")
 
 
-async def _tell(visit: Visit, tx: Transaction, developer_id: bytes, organisation: str, what: str) -> None:
-    """Mail to whoever the change is about: a stolen session could otherwise take an organisation over unnoticed."""
+async def _notify(visit: Visit, tx: Transaction, developer_id: bytes, organisation: str, what: str) -> None:
+    """Mail to the colleague whose role changed: otherwise a stolen session could take over an organisation unseen."""
     developer = await developers.read(tx, developer_id)
     if developer is None:
         return
@@ -177,9 +181,9 @@ async def _tell(visit: Visit, tx: Transaction, developer_id: bytes, organisation
     try:
         await limits.count(tx, secret, limits.MAIL_TO, key, visit.now)
     except TooMany:
-        return  # told ten times within the hour
+        return  # ten notifications within the hour were sent already
     message = messages.role_changed(developer.email, what, organisation, visit.portal.url("/"))
-    await visit.portal.mail.put(tx, message, visit.now)
+    await visit.portal.mail.enqueue(tx, message, visit.now)
 
 
 async def _page(visit: Visit, errors: dict[str, str]) -> Response:

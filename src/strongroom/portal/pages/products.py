@@ -1,4 +1,4 @@
-"""What there is to subscribe to."""
+"""The products, and the page of one of them."""
 
 from starlette.responses import Response
 
@@ -16,7 +16,7 @@ async def show(visit: Visit) -> Response:
     if product is None:
         raise Absent
     developer_id = visit.who.developer_id
-    own = await visit.read(lambda tx: organisations.own(tx, developer_id))
+    own = await visit.read(lambda tx: organisations.of_developer(tx, developer_id))
     return visit.page("products/detail.html", product=product, own=own)
 
 

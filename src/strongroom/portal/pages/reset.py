@@ -18,7 +18,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def ask(visit: Visit) -> Response:
-    """The same answer whether or not the address has an account: the mail tells."""
+    """The same answer whether or not the address has an account: only the mail says it."""
     portal = visit.portal
     if not portal.mail.is_set_up:
         return visit.page("refused.html", status=503, reason="mail")
@@ -36,7 +36,7 @@ async def ask(visit: Visit) -> Response:
         else:
             link = await links.issue(tx, "reset", developer.id, email, visit.now)
             message = messages.reset(email, portal.url(f"/reset/{link}"))
-        await portal.mail.put(tx, message, visit.now)
+        await portal.mail.enqueue(tx, message, visit.now)
 
     await portal.mail.write_unless_flooded(work)
     return visit.redirect("/reset/sent")
@@ -72,7 +72,7 @@ async def set_new(visit: Visit) -> Response:
         await developers.set_password(tx, used.developer_id, password_hash, visit.now)
         await signing_in.after_new_password(tx, used.developer_id)
         await limits.forget(tx, portal.secret, limits.SIGN_IN_AS, used.email)
-        await portal.mail.put(
+        await portal.mail.enqueue(
             tx,
             messages.security_notice(used.email, "The password of your account was reset.", portal.url("/account")),
             visit.now,
@@ -87,7 +87,7 @@ async def set_new(visit: Visit) -> Response:
 
 PAGES = (
     Page("GET", "/reset", Needs.anybody, show),
-    Page("POST", "/reset", Needs.anybody, ask, because="whoever forgot the password cannot sign in"),
+    Page("POST", "/reset", Needs.anybody, ask, because="a developer who forgot the password cannot sign in"),
     Page("GET", "/reset/sent", Needs.anybody, sent),
     Page("GET", "/reset/{link}", Needs.anybody, show_new),
     Page("POST", "/reset/{link}", Needs.anybody, set_new, because="the link in the mail proves it"),

@@ -22,7 +22,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def check_code(visit: Visit) -> Response:
-    """Six digits are an authenticator's, everything else a recovery code."""
+    """Six digits are an authenticator code, everything else a recovery code."""
     portal, code = visit.portal, visit.form.text("code")
     session = visit.who
     key = session.developer_id.hex()
@@ -34,7 +34,7 @@ async def check_code(visit: Visit) -> Response:
     tried = await visit.write(begin)
 
     async def work(tx: Transaction) -> str | None:
-        await developers.take_turn(tx, session.developer_id)
+        await developers.lock(tx, session.developer_id)
         developer = await developers.read(tx, session.developer_id)
         if developer is None or not await _accept(visit, tx, developer, code):
             return None
@@ -48,24 +48,24 @@ async def check_code(visit: Visit) -> Response:
     token = await visit.write(work)
     if token is None:
         if tried == limits.SECOND_FACTOR.times:
-            await _tell_of_guessing(visit)
+            await _warn_of_guessing(visit)
         return await _form(visit, visit.form.text("next"), WRONG)
     signing_in.remember(visit, token)
     return visit.redirect(signing_in.safe_next(visit.form.text("next")))
 
 
-async def _tell_of_guessing(visit: Visit) -> None:
-    """Whoever gets this far knows the password: its owner has to hear of it."""
+async def _warn_of_guessing(visit: Visit) -> None:
+    """The caller knows the password, so the owner of the account is warned by mail."""
     portal = visit.portal
     what = "Your password was right at a sign-in, and then many wrong codes were entered for the second step."
     message = messages.security_notice(visit.who.email, what, portal.url("/account/security"))
-    await visit.write(lambda tx: portal.mail.put(tx, message, visit.now))
+    await visit.write(lambda tx: portal.mail.enqueue(tx, message, visit.now))
 
 
 async def passkey_options(visit: Visit) -> Response:
     """For the script of the page: which passkeys may answer, and the challenge for them to sign.
 
-    Before a password was given none is named, so that nothing tells who has an account.
+    Before a password was given none is named, so that the answer does not show who has an account.
     """
     where = ceremonies.site(visit.portal.base_url)
     if where is None:
@@ -76,7 +76,7 @@ async def passkey_options(visit: Visit) -> Response:
         known = await visit.read(lambda tx: passkeys.list_of(tx, session.developer_id))
     options = ceremonies.request_options(where, [passkey.credential_id for passkey in known])
     await visit.write(lambda tx: challenges.remember(tx, options.challenge, "sign_in", visit.binding, visit.now))
-    return visit.dressed(Response(options.json, media_type="application/json"))
+    return visit.with_cookies(Response(options.json, media_type="application/json"))
 
 
 async def use_passkey(visit: Visit) -> Response:
@@ -89,9 +89,9 @@ async def use_passkey(visit: Visit) -> Response:
     try:
         token = await _prove(visit, where, form.exact("credential"))
     except PasskeyRefused:
-        return visit.dressed(JSONResponse({"error": "This passkey was not accepted."}, 422))
+        return visit.with_cookies(JSONResponse({"error": "This passkey was not accepted."}, 422))
     signing_in.remember(visit, token)
-    return visit.dressed(JSONResponse({"next": PREFIX + signing_in.safe_next(form.text("next"))}))
+    return visit.with_cookies(JSONResponse({"next": PREFIX + signing_in.safe_next(form.text("next"))}))
 
 
 async def _prove(visit: Visit, where: ceremonies.Site, credential: str) -> str:
@@ -127,7 +127,7 @@ async def _accept(visit: Visit, tx: Transaction, developer: Developer, code: str
     step = second_factor.matching_step(key, digits, visit.now)
     if step is None or not await second_factor.use_step(tx, developer.id, step):
         return False
-    await second_factor.seal_anew(tx, secret, developer.id, developer.totp_key)
+    await second_factor.reseal(tx, secret, developer.id, developer.totp_key)
     return True
 
 

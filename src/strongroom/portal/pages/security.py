@@ -1,4 +1,4 @@
-"""What keeps an account safe at a glance: password, second factors, sessions, and what happened."""
+"""The security page of an account: password, second factors, sessions, and recent events."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from strongroom.portal.accounts import ceremonies, developers, passkeys, passwor
 from strongroom.portal.accounts.developers import Developer
 from strongroom.portal.membership.activity import sentence_of
 from strongroom.portal.messaging import messages
-from strongroom.portal.pages.account import WRONG_PASSWORD, own
+from strongroom.portal.pages.account import WRONG_PASSWORD, current_developer
 from strongroom.portal.refusals import Absent
 from strongroom.portal.web import signing_in
 from strongroom.portal.web.page import Needs, Page, Visit
@@ -25,7 +25,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def change_password(visit: Visit) -> Response:
-    portal, developer = visit.portal, await own(visit)
+    portal, developer = visit.portal, await current_developer(visit)
     password = visit.form.exact("new_password")
     errors = {}
     fault = passwords.fault(password, developer.email)
@@ -41,7 +41,7 @@ async def change_password(visit: Visit) -> Response:
         await signing_in.require_unchanged(tx, developer)
         await developers.set_password(tx, developer.id, password_hash, visit.now)
         await signing_in.after_new_password(tx, developer.id)
-        await tell(visit, tx, developer, "The password of your account was changed.")
+        await send_notice(visit, tx, developer, "The password of your account was changed.")
         return await signing_in.open_session(visit, tx, developer.id, "full")
 
     signing_in.remember(visit, await visit.write(work))
@@ -62,10 +62,10 @@ async def end_other_sessions(visit: Visit) -> Response:
     return visit.redirect("/account/security", "sessions_ended")
 
 
-async def tell(visit: Visit, tx: Transaction, developer: Developer, what: str) -> None:
+async def send_notice(visit: Visit, tx: Transaction, developer: Developer, what: str) -> None:
     """Mail about a change to the account, in the transaction of the change."""
     message = messages.security_notice(developer.email, what, visit.portal.url("/account/security"))
-    await visit.portal.mail.put(tx, message, visit.now)
+    await visit.portal.mail.enqueue(tx, message, visit.now)
 
 
 async def _page(visit: Visit, errors: dict[str, str]) -> Response:

@@ -21,7 +21,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def sign_in(visit: Visit) -> Response:
-    """On to the second factor where there is one. An unknown address costs the same and reads the same."""
+    """Continue with the second factor where there is one. An unknown address has the same cost and the same answer."""
     portal, password = visit.portal, visit.form.exact("password")
     onward = visit.form.text("next")
     email = canonical_email(visit.form.text("email")) or ""
@@ -33,13 +33,13 @@ async def sign_in(visit: Visit) -> Response:
     fresh_hash = await portal.passwords.hash(password) if portal.passwords.is_stale(developer.password_hash) else None
 
     async def work(tx: Transaction) -> tuple[sessions.Stage, str] | None:
-        await developers.take_turn(tx, developer.id)
+        await developers.lock(tx, developer.id)
         current = await developers.read(tx, developer.id)
-        # What was verified must still hold: a reset may have happened meanwhile.
+        # The password that was verified must still be the current one: a reset may have happened meanwhile.
         if current is None or current.password_changed_at != developer.password_changed_at:
             return None
         await limits.forget(tx, portal.secret, limits.SIGN_IN_AS_FROM, _account_and_network(visit, email))
-        await limits.know(tx, portal.secret, email, visit.network, visit.now)
+        await limits.remember_network(tx, portal.secret, email, visit.network, visit.now)
         if fresh_hash is not None:
             await developers.replace_hash(tx, developer.id, developer.password_hash, fresh_hash)
         stage: sessions.Stage = "password" if await signing_in.has_second_factor(tx, developer.id) else "full"
@@ -77,8 +77,8 @@ async def _count(visit: Visit, tx: Transaction, email: str) -> None:
     secret = visit.portal.secret
     await limits.count(tx, secret, limits.SIGN_IN_FROM, visit.network, visit.now)
     await limits.count(tx, secret, limits.SIGN_IN_AS_FROM, _account_and_network(visit, email), visit.now)
-    # A stranger who guesses all day would otherwise shut the owner out.
-    if not await limits.knows(tx, secret, email, visit.network, visit.now):
+    # An attacker who guesses all day would otherwise lock the owner out.
+    if not await limits.is_known_network(tx, secret, email, visit.network, visit.now):
         await limits.count(tx, secret, limits.SIGN_IN_AS, email, visit.now)
 
 
@@ -89,5 +89,5 @@ def _account_and_network(visit: Visit, email: str) -> str:
 PAGES = (
     Page("GET", "/sign-in", Needs.anybody, show),
     Page("POST", "/sign-in", Needs.anybody, sign_in, because="address and password are what it asks for"),
-    Page("POST", "/sign-out", Needs.anybody, sign_out, because="whoever has no session has nothing to end"),
+    Page("POST", "/sign-out", Needs.anybody, sign_out, because="without a session there is nothing to end"),
 )

@@ -21,7 +21,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def sign_up(visit: Visit) -> Response:
-    """The same answer, after the same work, whether or not the address has an account: the mail tells."""
+    """The same answer, after the same work, whether or not the address has an account: only the mail says it."""
     portal, form = visit.portal, visit.form
     if not portal.mail.is_set_up:
         return visit.page("refused.html", status=503, reason="mail")
@@ -35,13 +35,13 @@ async def sign_up(visit: Visit) -> Response:
     async def work(tx: Transaction) -> None:
         await limits.count_mail(tx, portal.secret, "sign_up", email, visit.network, visit.now)
         known = await developers.find(tx, email) is not None
-        # Made for known addresses too, so that both kinds cost the same; nobody is sent that link.
+        # Made for known addresses too, so that both cases cost the same; in that case the link is never sent.
         link = await sign_ups.create(tx, asked, visit.now)
         if known:
             message = messages.already_signed_up(email, portal.url("/sign-in"))
         else:
             message = messages.confirm(email, portal.url(f"/confirm/{link}"))
-        await portal.mail.put(tx, message, visit.now)
+        await portal.mail.enqueue(tx, message, visit.now)
 
     await portal.mail.write_unless_flooded(work)
     return visit.redirect("/sign-up/sent")
@@ -62,7 +62,7 @@ async def show_confirm(visit: Visit) -> Response:
 async def confirm(visit: Visit) -> Response:
     """The link proves the address; the password, that it is the same person who signed up with it.
 
-    Otherwise an account with somebody else's password could be had by whoever gets the owner to open a link.
+    Otherwise an attacker who gets the owner to open a link would have an account with the attacker's password.
     """
     portal, link = visit.portal, visit.path("link")
     found = await visit.read(lambda tx: sign_ups.find(tx, link, visit.now))

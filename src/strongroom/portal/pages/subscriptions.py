@@ -57,7 +57,7 @@ async def subscribe(visit: Visit) -> Response:
         new = await subscribing.subscribe(tx, provider.id, product, name, who.developer_id, now, ends)
         values = {"primary": new.primary, "secondary": new.secondary}
         if product.approval:
-            await decisions.tell_operators(tx, portal, name, provider.name, product.name, now)
+            await decisions.notify_operators(tx, portal, name, provider.name, product.name, now)
         return new.id, await shown_once.put(tx, portal.secret, who.id, new.id, values, now)
 
     if not errors:
@@ -83,7 +83,7 @@ async def activate(visit: Visit) -> Response:
         if not await subscribing.activate(tx, provider_id, record.id, who, now):
             return False, False
         # The page of the new keys can be come back to for five minutes.
-        return True, shown is not None and await shown_once.waits(tx, shown, visit.who.id, record.id, now)
+        return True, shown is not None and await shown_once.is_waiting(tx, shown, visit.who.id, record.id, now)
 
     done, still_shown = await visit.write(work)
     if shown is not None and still_shown:

@@ -1,4 +1,4 @@
-"""What a subscription calls, with both keys or one of them: how often, how fast, and what was refused."""
+"""The usage of a subscription, with both keys or one of them: calls, latency and refusals."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -12,7 +12,7 @@ from strongroom.services.user_metadata import UserMetadata
 from strongroom.storage import Transaction
 
 PAGE_SIZE = 50
-# What is asked for, what was done, and what was not possible.
+# The acts in the audit: requested, done, not possible.
 _ACTS = {
     "suspend": (Action.user_suspend_asked, Action.user_suspended, Action.user_suspend_not_possible),
     "resume": (Action.user_resume_asked, Action.user_resumed, Action.user_resume_not_possible),
@@ -24,7 +24,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def find(visit: Visit) -> Response:
-    """By username, which comes in a form and is never in an address."""
+    """By username, which is sent in a form and is never part of a URL."""
     provider_id, username = visit.organisation.provider_id, visit.form.exact("username")
     directory = visit.portal.directories.get("keystore")
     if directory is None:
@@ -52,12 +52,12 @@ async def change(visit: Visit) -> Response:
         text = f"Every session of {to_text(user_id)} ends, and logging in is refused until you resume the user."
         return visit.ask("Suspend the user?", text, "Suspend", path)
 
-    # The user is in another database than the audit, so no transaction holds both. What is to be done is noted first:
-    # without that line nothing happens, and whatever fails afterwards leaves it standing.
+    # The user is in another database than the audit, so no transaction holds both. The request is recorded in the audit
+    # first: without that line nothing happens, and it stays if a later step fails.
     asked, succeeded, failed = _ACTS[act]
     await visit.write(lambda tx: note(tx, asked))
     done = await (directory.suspend if act == "suspend" else directory.resume)(provider_id, user_id)
-    # In any case, also where the visitor was put out meanwhile.
+    # In any case, also where the visitor was removed meanwhile.
     await portal.store.write(lambda tx: note(tx, succeeded if done else failed))
     return visit.redirect(path, succeeded if done else "nothing_changed")
 

@@ -1,4 +1,4 @@
-// Copy buttons: shown only where they can work, and each says for a moment that it did.
+// Copy buttons: shown only where copying works; each confirms a copy for a moment.
 
 const SHOWN_FOR = 2000;
 

@@ -34,9 +34,9 @@ async function show() {
     return;
   }
   const { kind, rows, warnings } = await explain(text);
-  // A slow answer must not replace that of what was typed since.
+  // A slow answer must not replace the answer to a later input.
   if (value.value !== text) return;
-  const title = kind === "unknown" ? "Nothing this inspector knows" : kind[0].toUpperCase() + kind.slice(1);
+  const title = kind === "unknown" ? "Unknown to this inspector" : kind[0].toUpperCase() + kind.slice(1);
   const notes = warnings.map((warning) => element("p", warning, "notice warn"));
   result.replaceChildren(element("p", title, "kind"), facts(rows), ...notes);
 }
@@ -51,7 +51,7 @@ for (const [label, sample] of Object.entries(SAMPLES)) {
   });
   document.getElementById("samples").append(button);
 }
-// From Try it: what stands behind the # is in no request, and stays in the address no longer than this.
+// From Try it: the part after the # is in no request, and is removed from the address here.
 if (location.hash.length > 1) {
   value.value = decodeURIComponent(location.hash.slice(1));
   history.replaceState(null, "", location.pathname);

@@ -43,9 +43,9 @@ async function run(form) {
     const { next } = await post(form, path, { credential: JSON.stringify(credential.toJSON()) });
     location.assign(next);
   } catch (error) {
-    // What the browser says when its user closes the dialogue, or the time is over.
+    // The browser's error when the user closes the dialogue, or after a time-out.
     const closed = error.name === "NotAllowedError" || error.name === "AbortError";
-    show(form, closed ? "Nothing was done: the request was closed." : error.message);
+    show(form, closed ? "Nothing was changed: the request was cancelled." : error.message);
     button.disabled = false;
   }
 }

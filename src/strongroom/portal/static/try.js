@@ -1,4 +1,4 @@
-// Try it: the whole encrypted journey in this page, and every request as it went out.
+// Try it: the whole encrypted journey in this page, with every request as it was sent.
 
 import {
   CryptoError, derivation, ProtocolViolation, Refused, register, Service, unlock, Unreachable,
@@ -71,8 +71,8 @@ function fail(error) {
 function message(error) {
   if (error instanceof Unreachable) return new Error("The service could not be reached.");
   const known = error instanceof CryptoError || error instanceof ProtocolViolation || error instanceof Refused;
-  // A missing part, a number for a text: whatever the code stumbled over came from the service.
-  return known ? error : new Error("What the service answered is not what the protocol says.");
+  // A missing part, or a number in place of a text: the fault is in the service's answer.
+  return known ? error : new Error("The answer of the service does not follow the protocol.");
 }
 
 function complain(id, text) {

@@ -1,1 +1,1 @@
-"""Products, subscriptions and keys: the rules of what developers and the operator do with them."""
+"""Products, subscriptions and keys: the rules for developers and the operator."""

@@ -1,4 +1,4 @@
-"""What the operator decides about a subscription, on the page and on the command line alike; owners are told."""
+"""The operator's decisions about a subscription, by page and command line; owners are notified."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -71,48 +71,50 @@ async def decide(
     actor_id: bytes | None = None,
     reason: str = "",
 ) -> int | None:
-    """Decide, note it and put down a message with the reason to every owner; how many messages.
+    """Decide, record it in the audit and queue a message with the reason to every owner; how many messages.
 
-    None where it is not possible. `base_url` is the portal's; without `mail` nobody is written to.
+    None where it is not possible. `base_url` is the portal's; without `mail` no message is sent.
     """
     record = await subscriptions.read(tx, provider_id, subscription_id)
     if record is None or not await DECISIONS[name].run(tx, record, now):
         return None
-    action, outcome, said = DECISIONS[name].action, DECISIONS[name].outcome, _said(reason)
+    action, outcome, said = DECISIONS[name].action, DECISIONS[name].outcome, _cleaned(reason)
     await audit.record(tx, provider_id, action, now, actor_id=actor_id, object_id=subscription_id, detail=said)
     if mail is None:
         return 0
     url = f"{base_url}/organisations/{to_text(provider_id)}/subscriptions/{to_text(subscription_id)}"
     owners = (await organisations.owners_of(tx, [provider_id]))[provider_id]
     for owner in owners:
-        await mail.put(tx, messages.subscription_news(owner, record.name, outcome, url, said), now)
+        await mail.enqueue(tx, messages.subscription_news(owner, record.name, outcome, url, said), now)
     return len(owners)
 
 
-def _said(reason: str) -> str:
-    """What of a reason reaches the audit and the mail: nothing that moves or hides the words beside it."""
+def _cleaned(reason: str) -> str:
+    """A reason for the audit and the mail, without characters that move or hide other text."""
     return "".join(character if character.isprintable() else " " for character in reason)[: lengths.MAX_REASON]
 
 
-async def tell_operators(tx: Transaction, portal: Portal, name: str, organisation: str, product: str, now: int) -> None:
-    """Put down a message to every operator about a subscription that waits for approval, up to a limit for each.
+async def notify_operators(
+    tx: Transaction, portal: Portal, name: str, organisation: str, product: str, now: int
+) -> None:
+    """Queue a message to every operator about a subscription that waits for approval, up to a limit for each.
 
     Beyond the limit nothing fails: the operator's page lists what waits.
     """
-    # In one order everywhere, so that two who subscribe at the same time do not wait for each other.
+    # In one order everywhere, so that two concurrent subscriptions cannot deadlock.
     for email in sorted(filter(None, map(canonical_email, portal.settings.operators))):
         try:
             await limits.count(tx, portal.secret, limits.OPERATOR_NEWS, email, now)
         except TooMany:
             continue
         message = messages.subscription_waits(email, name, organisation, product, portal.url("/operator"))
-        await portal.mail.put(tx, message, now)
+        await portal.mail.enqueue(tx, message, now)
 
 
 async def reason_of(tx: Transaction, record: SubscriptionRecord) -> str | None:
     """Why a subscription was rejected or is suspended, empty where no reason was given; None where it is neither."""
     action = {"suspended": Action.subscription_suspended, "cancelled": Action.subscription_rejected}.get(record.state)
-    # What was approved was not rejected: most of what ended is spared the walk through the acts.
+    # An approved subscription was not rejected: this spares most ended ones the search through the audit.
     if action is None or (record.state == "cancelled" and record.approved_at is not None):
         return None
     event = await audit.newest(tx, record.provider_id, record.id, action)

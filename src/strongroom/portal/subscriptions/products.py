@@ -26,9 +26,9 @@ class Product(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the operator has to approve a subscription before it can be activated."""
     terms: str = ""
     quota: int | None = None
-    """Calls in a month. Told, not enforced."""
+    """Calls in a month. Shown, not enforced."""
     rate: int | None = None
-    """Calls in a minute. Told, not enforced."""
+    """Calls in a minute. Shown, not enforced."""
     lifetime_days: int | None = None
     """A subscription ends so many days after it was made; None for no end."""
 
@@ -38,10 +38,10 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Products:
-    """The products in the order of the file, read again when the operator has changed it.
+    """The products in the order of the file, which is read again when the operator has changed it.
 
-    A file that is wrong, or gone, stops the start. Later it changes nothing: the last good one counts, `problem` says
-    what is wrong, and so does the log, once.
+    A file that is wrong, or gone, stops the start. Later it changes nothing: the last valid file stays in use, and
+    `problem` and one line of the log say what is wrong.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""The quota and the rate of a product beside what was used: told, never enforced by a refusal."""
+"""The quota and the rate of a product compared with the usage: shown, never enforced by a refusal."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from strongroom.runtime.clock import DAY, MINUTE
 from strongroom.storage import Transaction
 
 SHARES = (100, 80)
-"""Percent of the quota at which the owners are told, the higher one first."""
+"""Percent of the quota at which the owners are notified, the higher one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Used:
     """Calls in the busiest minute of the last day."""
     rate: int | None
     next_month: int
-    """When the calls are counted anew."""
+    """When the count starts again."""
 
     @property
     def percent(self) -> int:

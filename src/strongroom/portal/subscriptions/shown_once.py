@@ -1,4 +1,4 @@
-"""Keys on their way from the action that made them to the one page that shows them."""
+"""New keys, kept for the one page that shows them after the action that made them."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ READ = """
 SELECT sealed_values FROM shown_once
 WHERE id = :id AND session_id = :session_id AND subject_id = :subject_id AND expires_at > :now
 """
-WAITS = """
+IS_WAITING = """
 SELECT 1 FROM shown_once
 WHERE id = :id AND session_id = :session_id AND subject_id = :subject_id AND expires_at > :now
 """
@@ -46,9 +46,9 @@ async def put(
     return row
 
 
-async def waits(tx: Transaction, row: bytes, session_id: bytes, subject_id: bytes, now: int) -> bool:
+async def is_waiting(tx: Transaction, row: bytes, session_id: bytes, subject_id: bytes, now: int) -> bool:
     """Whether `take` would find values, without using up the one look."""
-    return await tx.one(WAITS, id=row, session_id=session_id, subject_id=subject_id, now=now) is not None
+    return await tx.one(IS_WAITING, id=row, session_id=session_id, subject_id=subject_id, now=now) is not None
 
 
 async def take(

@@ -1,4 +1,4 @@
-"""What is done with subscriptions, by page and command line alike: the rules around `access`, and a note."""
+"""Acts on subscriptions, by page and command line: the portal's rules on top of `access`, and the audit."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -30,7 +30,7 @@ class WrongExpiry(Exception):
 class Detail:
     subscription: SubscriptionRecord
     keys: list[SubscriptionKeyRecord]
-    """Those in force, whether or not their end has come, and those in their grace."""
+    """The current keys, expired ones included, and replaced keys in their grace."""
 
 
 async def subscribe(
@@ -42,7 +42,7 @@ async def subscribe(
     now: int,
     keys_expire_at: int | None = None,
 ) -> NewSubscription:
-    """A new subscription; who accepted the terms of which product is noted. `TooManySubscriptions`."""
+    """A new subscription; the audit records who accepted the terms of which product. `TooManySubscriptions`."""
     await tx.execute(providers.TAKE_TURN, provider_id=provider_id)
     provider = await providers.read(tx, provider_id)
     if provider is None or provider.closed_at is not None:
@@ -164,7 +164,7 @@ async def end_replaced_keys(
 def latest_end(record: SubscriptionRecord, product: Product | None) -> int | None:
     """The latest end that the product allows; None for any.
 
-    Of a product that is offered no more nobody knows what it allowed: the end it has is then the latest one.
+    The limit of a product that was withdrawn is unknown: the current end is then the latest one.
     """
     if product is None:
         return None if record.product is None else record.expires_at

@@ -1,1 +1,1 @@
-"""What every page stands on: the frame, forms, cookies, templates and charts."""
+"""What every page uses: the frame, forms, cookies, templates and charts."""

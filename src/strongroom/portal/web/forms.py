@@ -80,7 +80,7 @@ def check_origin(request: Request, secret: ServerSecret, base_url: str, binding:
     origin = request.headers.get("origin")
     if origin is not None and not _is_ours(origin, base_url, request.headers.get("host", "")):
         raise BadForm
-    # Where a browser says how a request came about, a page of another site is told apart without any token.
+    # Where a browser says how a request came about, a request from another site is recognised without any token.
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise BadForm
     if binding is None:

@@ -1,4 +1,4 @@
-"""The frame around every page: who calls, may they, is the form ours, and the headers that keep a browser strict."""
+"""The frame around every page: authentication, authorisation, the check of forms, and security headers."""
 
 import logging
 import re
@@ -78,8 +78,8 @@ class Frame:
         return response
 
     async def _form(self, page: Page, request: Request) -> Form | None:
-        # Read before anybody looks who calls and what they may: a form that takes its time to arrive must not be done
-        # by somebody who was removed, or signed out everywhere, in the meantime.
+        # Read before the caller is authenticated and authorised: a form that arrives slowly must not take effect for a
+        # caller who was removed, or signed out everywhere, in the meantime.
         if page.method != "POST":
             return Form({})
         try:
@@ -156,8 +156,8 @@ class Frame:
             return response
 
     async def _count_act(self, page: Page, visit: Visit) -> None:
-        # Accounts are free to have: without this one of them could fill the database with what it makes and cancels.
-        # What keeps the account safe is left out, or a stolen session could stand in its owner's way.
+        # Accounts are free: without this limit one of them could fill the database with objects it makes and cancels.
+        # Acts that protect the account are exempt: otherwise a stolen session could block its owner.
         if page.needs not in (Needs.signed_in, Needs.member, Needs.owner) or page.path.startswith("/account"):
             return
         await visit.count(limits.ACTS, visit.who.developer_id.hex())
@@ -176,13 +176,13 @@ async def _absent(visit: Visit) -> Response:
 
 
 async def _above(visit: Visit) -> Response:
-    """From an address that only takes forms, asked for again after a refusal, to the nearest page on the way up."""
+    """A GET of an address that only takes forms, as after a refusal: redirect to the nearest page above it."""
     path = visit.request.scope["path"].removeprefix(PREFIX).rpartition("/")[0]
     return visit.redirect(_nearest_shown(path))  # which decides who may see it
 
 
 def _nearest_shown(path: str) -> str:
-    """This page, or the one above it that can be asked for; empty for the first one."""
+    """This page, or the nearest one above it that answers GET; empty for the first page."""
     while path and not any(pattern.fullmatch(path) for pattern in _SHOWN):
         path = path.rpartition("/")[0]
     return path
@@ -212,7 +212,7 @@ class _Endpoint:
 def _refusal(page: Page, visit: Visit) -> Response | None:
     """The answer to a caller who may not call this page, or None."""
     if page.path == "/sign-out" and visit.session is None:
-        return visit.redirect("/sign-in", "signed_out")  # it ended by itself: there is nothing that a form could do
+        return visit.redirect("/sign-in", "signed_out")  # the session had expired: the form has no effect
     if page.needs is Needs.anybody:
         return None
     session = visit.session
@@ -227,7 +227,7 @@ def _refusal(page: Page, visit: Visit) -> Response | None:
         return None
     allowed = visit.is_operator if page.needs is Needs.operator else visit.membership is not None
     if not allowed:
-        # Somebody else's organisation answers like one that does not exist.
+        # Another organisation gets the same answer as one that does not exist.
         return visit.page("refused.html", status=404, reason="absent")
     if page.needs is Needs.owner and visit.organisation.role != "owner":
         return visit.page("refused.html", status=403, reason="role")

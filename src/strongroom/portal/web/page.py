@@ -1,4 +1,4 @@
-"""What a page is: a path, who may call it, and a handler that is given the visit."""
+"""The shape of a page: a path, who may call it, and a handler that takes the visit."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ Method: TypeAlias = Literal["GET", "POST"]
 
 
 class Needs(Enum):
-    """Who may call a page. Every page says so, and a test calls each of them as everybody else."""
+    """Who may call a page. Every page declares it, and a test calls each page as every other kind of caller."""
 
     anybody = "anybody"
     half_signed_in = "a password, the second factor is still to come"
@@ -43,7 +43,7 @@ class Page:
     needs: Needs
     handler: "Handler"
     because: str = ""
-    """Why anybody may call an action."""
+    """Why an action is open to unauthenticated callers."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Visit:
     """The cookie value that forms are bound to."""
     form: Form
     is_bound: bool = True
-    """False where the browser brought no such cookie yet: then no form can be ours."""
+    """False where the browser sent no such cookie yet: then every form is refused."""
     is_operator: bool = False
     _cookies: list[cookies.Cookie] = field(default_factory=list)
 
@@ -73,7 +73,7 @@ class Visit:
 
     @property
     def signed_in(self) -> Session | None:
-        """The session of a caller who is through with signing in, on a page that needs none."""
+        """The session of a fully signed-in caller, on a page that needs none."""
         return self.session if self.session is not None and self.session.stage == "full" else None
 
     @property
@@ -84,12 +84,12 @@ class Visit:
 
     @property
     def network(self) -> str:
-        """Where the request came from: what limits are counted by."""
+        """The network the request came from; limits are counted by it."""
         return network_of(self.address)
 
     @property
     def address(self) -> str:
-        """The address the request came from, as a trusted proxy tells it."""
+        """The address the request came from, as a trusted proxy reports it."""
         peer = self.request.client.host if self.request.client else ""
         return self.portal.proxies.client_address(peer, self.request.scope["headers"])
 
@@ -111,9 +111,9 @@ class Visit:
         return await self.portal.store.read_many(work)
 
     async def write(self, work: Work[T]) -> T:
-        """Run an act of the visitor as one transaction, then have the mail sent that it put down.
+        """Run an act of the visitor as one transaction, then send the mail that it queued.
 
-        `Forbidden` where the visitor was put out of the organisation of the path meanwhile, or has another role.
+        `Forbidden` where the visitor was removed from the organisation of the path meanwhile, or has another role.
         """
 
         async def act(tx: Transaction) -> T:
@@ -128,7 +128,7 @@ class Visit:
         return done
 
     async def count(self, limit: Limit, key: str) -> None:
-        """One more time for this key, in a transaction of its own; `TooMany` once the limit is passed."""
+        """Count one more for this key, in a transaction of its own; `TooMany` above the limit."""
         portal = self.portal
         await portal.store.write(lambda tx: limits.count(tx, portal.secret, limit, key, self.now))
 
@@ -149,7 +149,7 @@ class Visit:
             membership=self.membership,
             is_operator=self.is_operator,
             notice=notice,
-            # Not `request.url`, which also reads the Host header and the query, whatever they hold.
+            # Not `request.url`, which also reads the unchecked Host header and query.
             here=self.request.scope["path"],
             form=self.form,
             base_url=self.portal.base_url,
@@ -157,7 +157,7 @@ class Visit:
             errors=errors or {},
             **values,
         )
-        return self.dressed(HTMLResponse(html, 422 if errors else status))
+        return self.with_cookies(HTMLResponse(html, 422 if errors else status))
 
     @property
     def is_confirmed(self) -> bool:
@@ -170,7 +170,7 @@ class Visit:
         """A page that says what an action would do, and a button that does it; `fields` of the form go along.
 
         With `asks_reason` there is a field for one, which may stay empty.
-        Without a script there is no other way to ask, and a slip of the mouse should end nothing.
+        Without JavaScript there is no other way to ask for confirmation, and a wrong click should end nothing.
         """
         return self.page(
             "sure.html",
@@ -191,10 +191,10 @@ class Visit:
         """On to another page of the portal, where the notice of this code is shown once."""
         if notice is not None:
             self.notify(notice)
-        return self.dressed(RedirectResponse(PREFIX + path, 303))
+        return self.with_cookies(RedirectResponse(PREFIX + path, 303))
 
-    def dressed(self, response: Response) -> Response:
-        """With the cookies of the visit."""
+    def with_cookies(self, response: Response) -> Response:
+        """The response with the cookies of the visit."""
         for cookie in self._cookies:
             cookies.add(response, cookie, secure=self.portal.secure)
         return response

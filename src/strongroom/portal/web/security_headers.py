@@ -1,4 +1,4 @@
-"""The headers of every page, which keep a browser strict."""
+"""The security headers of every page."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Signing in: what a password, a second factor and a reset have in common."""
+"""Signing in: what sign-in by password, second factor and reset share."""
 
 from strongroom.portal import limits
 from strongroom.portal.accounts import developers, links, passkeys, sessions
@@ -16,7 +16,7 @@ async def has_second_factor(tx: Transaction, developer_id: bytes) -> bool:
 
 
 async def open_session(visit: Visit, tx: Transaction, developer_id: bytes, stage: sessions.Stage) -> str:
-    """A new session's token; the one this browser had before ends, so that no planted one goes on."""
+    """A new session's token. The browser's previous session ends, against session fixation."""
     if visit.token is not None:
         await sessions.end(tx, visit.token)
     lifetime = visit.portal.settings.portal_session_lifetime * SECOND
@@ -25,7 +25,7 @@ async def open_session(visit: Visit, tx: Transaction, developer_id: bytes, stage
 
 
 def remember(visit: Visit, token: str) -> None:
-    """The cookie. It goes with the browser; the session ends by itself before that."""
+    """Set the session cookie. It lasts as long as the browser runs; the session expires before that."""
     visit.set_cookie(cookies.Cookie(cookies.SESSION, token))
     visit.set_cookie(cookies.expired(cookies.FORM))
 
@@ -35,13 +35,13 @@ def forget(visit: Visit) -> None:
 
 
 def safe_next(path: str) -> str:
-    """A page of this portal to go on to, or the first one: never another site's (open redirect)."""
+    """A page of this portal to continue with, or the first one: never another site (open redirect)."""
     plain = path.isascii() and path.isprintable() and not set(path) & set("\\?#%")
     return path if plain and path.startswith("/") and not path.startswith("//") and len(path) < 200 else "/"
 
 
 async def password_is_right(visit: Visit, developer: Developer, password: str) -> bool:
-    """Asked again within a session, before something that a stolen session must not do; `TooMany`."""
+    """Ask for the password again within a session, before an act that a stolen session must not do; `TooMany`."""
     portal, key = visit.portal, developer.id.hex()
     await visit.count(limits.CONFIRM_PASSWORD, key)
     if not await portal.passwords.verify(password, developer.password_hash):
@@ -53,22 +53,22 @@ async def password_is_right(visit: Visit, developer: Developer, password: str) -
 async def require_unchanged(tx: Transaction, developer: Developer) -> None:
     """`BadForm` where the password that was verified is not the password any more.
 
-    Verifying takes a while: a reset in that time has to win over whoever used the old password.
+    Verifying takes a while: a reset in that time has to win over a sign-in with the old password.
     """
     current = await developers.read(tx, developer.id)
     if current is None or current.password_changed_at != developer.password_changed_at:
         raise BadForm
 
 
-async def first_factor_comes(visit: Visit, tx: Transaction) -> None:
+async def before_first_factor(visit: Visit, tx: Transaction) -> None:
     """End the other sessions when the first second factor is turned on: they were opened with a password alone."""
     developer_id = visit.who.developer_id
-    await developers.take_turn(tx, developer_id)
+    await developers.lock(tx, developer_id)
     if not await has_second_factor(tx, developer_id):
         await sessions.end_all(tx, developer_id, but=visit.who.id)
 
 
 async def after_new_password(tx: Transaction, developer_id: bytes, *, but: bytes | None = None) -> None:
-    """Whoever got in with the old password is out, and no link of before brings them back."""
+    """End the sessions that the old password opened, and every unused link."""
     await sessions.end_all(tx, developer_id, but=but)
     await links.forget_all(tx, developer_id)

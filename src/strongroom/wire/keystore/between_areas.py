@@ -1,4 +1,4 @@
-"""What the vault asks of the key store."""
+"""Calls of the vault to the key store."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What fields of several records hold."""
+"""Types of fields that several records share."""
 
 from typing import Annotated, TypeAlias
 

@@ -13,8 +13,8 @@ from strongroom.wire.refusal import Refusal
 
 MAX_EXTERNAL_IDENTIFIERS = 16
 
-# What answers hold is described; what is sent has limits besides. Those of the protocol are bytes or code points after
-# normalisation; these keep the decoder from larger work.
+# Fields of answers have a description; fields of requests also have limits. The protocol's limits count bytes or code
+# points after normalisation; these only bound the work of the decoder.
 Identifier: TypeAlias = Annotated[
     str,
     Meta(description="What the keypair is for, at most 128 bytes; `vault` marks the one that opens the vault."),
@@ -22,9 +22,7 @@ Identifier: TypeAlias = Annotated[
 
 SentIdentifier: TypeAlias = Annotated[Identifier, Meta(min_length=1, max_length=128)]
 
-Metadata: TypeAlias = Annotated[
-    dict[str, Any], Meta(description="Anything of the client's own, readable by the service.")
-]
+Metadata: TypeAlias = Annotated[dict[str, Any], Meta(description="Free data of the client; the service can read it.")]
 
 
 class StoreKeypair(Record, frozen=True):
@@ -40,7 +38,7 @@ class StoreKeypair(Record, frozen=True):
 class ExternalIdentifier(Record, frozen=True):
     id: Id
     identifier: Identifier
-    keypair_id: Annotated[str, Meta(description="The `id` of the keypair that carries it.")]
+    keypair_id: Annotated[str, Meta(description="The `id` of the keypair that has it.")]
 
 
 class Keypair(Record, frozen=True):
@@ -110,7 +108,7 @@ READ_KEYPAIR = Endpoint(
 READ_KEYPAIR_BY_EXTERNAL_IDENTIFIER = Endpoint(
     method="GET",
     path="/keystore/keypairs/external_id/{identifier}",
-    summary="Read the keypair that carries this external identifier.",
+    summary="Read the keypair that has this external identifier.",
     credential=Credential.keystore_session,
     parameters=ExternalIdentifierPath,
     answer=KeypairResponse,

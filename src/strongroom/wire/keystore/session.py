@@ -46,7 +46,7 @@ CREATE_SESSION = Endpoint(
 DELETE_SESSION = Endpoint(
     method="DELETE",
     path="/keystore/session",
-    summary="Log out: the session string in `Authorization` opens nothing any more.",
+    summary="Log out: the session string in `Authorization` is refused from now on.",
     credential=Credential.keystore_session,
     status=204,
 )

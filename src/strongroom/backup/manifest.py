@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from strongroom.runtime.secret import ServerSecret
-from strongroom.storage.copying import Column, Table
+from strongroom.storage.copying import Column
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -41,10 +41,6 @@ class TableEntry(msgspec.Struct, frozen=True):
     size: _Count | None = None
     """Of the same, in bytes: nobody unpacks more than that. None in an archive of the first format."""
 
-    @property
-    def table(self) -> Table:
-        return Table(self.name, self.columns)
-
 
 class AreaEntry(msgspec.Struct, frozen=True):
     name: _Text
@@ -60,6 +56,10 @@ class Manifest(msgspec.Struct, frozen=True):
     secret_fingerprints: tuple[_Text, ...]
     """Of the server secrets that were active, the current one first."""
     areas: tuple[AreaEntry, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for area in self.areas for table in area.tables)
 
 
 def fingerprints(secret: ServerSecret) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from strongroom.cli.output import Failed, json_option, note, print_fields, print_json, style
+from strongroom.cli.output import Failed, json_option, note, print_json, print_record, style
 
 if TYPE_CHECKING:
     from strongroom.crypto.inspection import Explanation
@@ -54,7 +54,7 @@ def inspect(value: str | None, as_json: bool) -> None:
     if as_json:
         print_json(asdict(explanation))
     else:
-        print_fields(_lines(explanation))
+        print_record(_lines(explanation), as_json)
     for warning in explanation.warnings:
         note(f"{style('warning:', sys.stderr, fg='yellow')} {warning}")
     if explanation.kind == "unknown":

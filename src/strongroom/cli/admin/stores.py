@@ -7,8 +7,6 @@ from collections.abc import Callable, Coroutine
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias, TypeVar
 
-import click
-
 from strongroom.cli.output import Failed
 from strongroom.runtime.settings import is_postgres, load
 from strongroom.storage import Store, Transaction
@@ -18,8 +16,6 @@ T = TypeVar("T")
 Database: TypeAlias = Literal["access", "vault"]
 Work: TypeAlias = Callable[[Transaction, int], Coroutine[Any, Any, T]]
 """What to do in one transaction at a time."""
-
-data_option = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
 
 
 def read_access(data: str | None, work: Work[T]) -> T:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from strongroom.cli.output import Failed
@@ -49,9 +48,7 @@ class ServiceProcess:
         self.seconds = time.perf_counter() - started
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._kill()
 
     def stop(self) -> None:

@@ -1,7 +1,6 @@
 """`Strongroom`, for blocking code. Written by `make docs` from the async core: change that one."""
 
 from pathlib import Path
-from types import TracebackType
 from typing import Self, final
 
 import httpx
@@ -139,7 +138,5 @@ class Strongroom:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

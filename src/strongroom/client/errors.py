@@ -94,7 +94,7 @@ class SessionExpired(ServiceRefused):
 
 
 class UsernameTaken(ServiceRefused):
-    """Somebody else has this username; the admission token is still good."""
+    """Another user has this username; the admission token is still good."""
 
 
 class AdmissionTokenUsed(ServiceRefused):

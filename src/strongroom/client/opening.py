@@ -55,7 +55,7 @@ class Derived:
 
 @contextmanager
 def unlocking(realm: str) -> Iterator[None]:
-    """Whatever is wrong with a stored value or the passphrase, the caller sees the one refusal."""
+    """If anything is wrong with a stored value or the passphrase, the caller sees the one refusal."""
     try:
         yield
     except CryptoError:
@@ -73,7 +73,7 @@ async def found(reading: Awaitable[T]) -> T | None:
 
 
 async def log_in(calls: AsyncCalls, username: str, field_value: Secret[str]) -> Secret[str]:
-    """Create a key store session for this user and nobody else."""
+    """Create a key store session for this user and no other."""
     record = await calls.create_session(username, field_value.reveal())
     try:
         same = canonical_username(record.username) == canonical_username(username)

@@ -103,7 +103,7 @@ class AsyncStrongroom:
         Without an admission token one is issued with the provider API key. Interrupted at any step, or where the
         outcome is unknown (`ServiceUnavailable`), the same call finishes the registration: no key is lost, none is
         made twice. The passphrase never leaves this machine. `iterations` (600,000 to 10,000,000) is what a guess at
-        the passphrase costs whoever steals the database. Raises `UsernameTaken`, `AdmissionTokenUsed` and other
+        the passphrase costs a thief of the database. Raises `UsernameTaken`, `AdmissionTokenUsed` and other
         `ServiceRefused`, `ReadBackMismatch` if the service did not store what it confirmed.
         """
         canonical_username(username)

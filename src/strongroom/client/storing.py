@@ -156,7 +156,7 @@ class KeyStoring:
         return record
 
     async def read_back(self, keyring: Keyring, stored: Stored) -> None:
-        """Read everything once more and compare: a service that confirms without storing is told before use.
+        """Read everything once more and compare: a service that confirms without storing is found out before use.
 
         Data encryption keys that another device has added meanwhile are adopted.
         """

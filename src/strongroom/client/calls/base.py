@@ -2,15 +2,10 @@
 
 from typing import TypeAlias
 
-from strongroom.client.connection import Connection, presentable
+from strongroom.client.connection import Connection
 from strongroom.crypto.secret import Secret
 
 SessionString: TypeAlias = str | Secret[str]
-
-
-def secret(session: SessionString) -> Secret[str]:
-    """A session string the caller hands in; `ConfigurationRefused` unless it is fit for a header."""
-    return presentable(session if isinstance(session, str) else session.reveal())
 
 
 class CallsBase:

@@ -83,7 +83,7 @@ async def prune(tx: Transaction, before: int, limit: int) -> int:
 
 
 def _refusal(row: Row | None, pointer: str | None) -> Refused:
-    # A caller who holds 256 bits is not probing: the reason may be told.
+    # A caller who holds 256 bits is not probing: the reason may be given.
     if row is None:
         return Refused(Refusal.admission_token_invalid, pointer=pointer)
     if row[0] is not None:

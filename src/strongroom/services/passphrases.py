@@ -27,7 +27,7 @@ class CostClass(Enum):
     raw = (64 * 1024, 3, 4)
     """A passphrase: worth guessing, so it costs what RFC 9106 recommends for constrained memory."""
     derived = (19 * 1024, 2, 1)
-    """A login secret: 256 bits that nobody guesses; more cost would only help to exhaust the server."""
+    """A login secret: 256 bits that cannot be guessed; more cost would only help to exhaust the server."""
 
 
 def cost_class(field: str) -> CostClass:
@@ -37,7 +37,7 @@ def cost_class(field: str) -> CostClass:
 class PassphraseHasher:
     """Argon2id over an HMAC of the field under a pepper that no database holds.
 
-    Beyond the queue the answer is `unavailable`: memory stays bounded whatever arrives.
+    Beyond the queue the answer is `unavailable`: memory stays bounded under any load.
     """
 
     def __init__(self, secret: ServerSecret, workers: int = 0, queue: int = QUEUE_LIMIT) -> None:

@@ -1,4 +1,4 @@
-"""Counts what each subscription calls, in memory: the door adds, and from time to time somebody takes it all away."""
+"""Counts what each subscription calls, in memory: the door adds, and all of it is taken and stored regularly."""
 
 from bisect import bisect_left
 
@@ -9,7 +9,7 @@ BOUNDS = (0.005, 0.02, 0.1, 0.5)
 
 
 class Tally:
-    """The calls of one subscription with one of its keys since the last time somebody took them away."""
+    """The calls of one subscription with one of its keys since they were last taken."""
 
     __slots__ = ("calls", "provider_id", "refused", "seconds", "within")
 

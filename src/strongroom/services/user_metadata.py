@@ -1,4 +1,4 @@
-"""What may be told of users to the developers of their provider: that they are there, and never who they are."""
+"""What may be shown of users to the developers of their provider: that they are there, and never who they are."""
 
 from dataclasses import dataclass
 from typing import Protocol

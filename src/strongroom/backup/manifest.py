@@ -39,7 +39,7 @@ class TableEntry(msgspec.Struct, frozen=True):
     sha256: _Text
     """Of the rows as they are written, in hexadecimal."""
     size: _Count | None = None
-    """Of the same, in bytes: nobody unpacks more than that. None in an archive of the first format."""
+    """Of the same, in bytes: no more than that is unpacked. None in an archive of the first format."""
 
 
 class AreaEntry(msgspec.Struct, frozen=True):

@@ -29,7 +29,7 @@ RESTORE_GOES_ON = "a restore into this database is going on: start when it has e
 
 # A commit that does not wait for the disk would be acknowledged and could be lost. What waits for more is left alone.
 # Reading is the default, so that only a write transaction that says so can change anything. No session is ended because
-# it is idle: its locks say that somebody is at work.
+# it is idle: its locks say that it is at work.
 _PREPARE_SESSION = """
 SELECT set_config('search_path', $1, false),
        set_config('synchronous_commit',
@@ -46,7 +46,7 @@ _WITHOUT_HURRY = """
 SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN
 ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')
 """
-# How a restore knows that somebody works on the schema. Bound to the session: it goes with the connection, also where a
+# How a restore knows that the schema is in use. Bound to the session: it goes with the connection, also where a
 # process is killed, and other roles are shut out by it though they may not see whose session it is.
 _HOLD_OFF_RESTORES = "SELECT pg_try_advisory_lock_shared($1)"
 _SEARCH_PATH = re.compile(r"(?:-c\s*|--)search_path=([a-z_][a-z0-9_]{0,62})(?=\s|$)")
@@ -100,12 +100,12 @@ ADAPTERS = _adapters()
 
 
 class Connection(psycopg.AsyncConnection[Row]):
-    """A session that reads unless it is told otherwise, and remembers whether the server warned of something."""
+    """A session that only reads by default, and remembers whether the server warned of something."""
 
     warned: bool = False
 
     def abort(self) -> None:
-        """Cut the line: whoever waits for an answer learns at once that there will be none."""
+        """Cut the connection: a request that waits for an answer learns at once that none will come."""
         try:
             with socket.socket(fileno=os.dup(self.pgconn.socket)) as line:
                 line.shutdown(socket.SHUT_RDWR)
@@ -197,7 +197,7 @@ class Target:
         """
         pid = await _serving(connection)
         if pid == connection.info.backend_pid:
-            return  # nobody stands between
+            return  # there is no pooler
         # A pooler hands out the session that was used last, or all of them in a circle.
         again = await _serving(connection)
         async with await self.connect() as other:

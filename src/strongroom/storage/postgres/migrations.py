@@ -35,17 +35,17 @@ async def bring_up_to_date(connection: Connection, schema: str, known: list[migr
 
 
 async def take_lock(connection: Connection, schema: str) -> None:
-    """Until the transaction ends nobody else makes or changes this schema."""
+    """Until the transaction ends no other process makes or changes this schema."""
     await _one(connection, _TAKE_LOCK, key=lock_key("migrations", schema))
 
 
 async def try_session_lock(connection: Connection, schema: str) -> bool:
-    """Whether nobody else restores into this schema; until the connection is closed nobody else can begin to."""
+    """Whether no other restore into this schema is going on; none can begin until the connection is closed."""
     return await _one(connection, _TRY_SESSION_LOCK, key=lock_key("restore", schema)) == (True,)
 
 
 async def shut_out(connection: Connection, schema: str) -> bool:
-    """Whether nobody works on this schema; until the connection is closed nobody else can begin to.
+    """Whether this schema is not in use; no process can begin to use it until the connection is closed.
 
     Looked at again and again for a while, because a server takes a moment to notice that a process has ended. Waiting
     for the lock would keep a service that goes on from opening connections meanwhile.

@@ -28,14 +28,14 @@ _ENVIRONMENT = (
     type=click.IntRange(MIN_ITERATIONS, MAX_ITERATIONS),
     default=DEFAULT_ITERATIONS,
     show_default=True,
-    help="What a guess at the passphrase costs whoever steals the database.",
+    help="What a guess at the passphrase costs a thief of the database.",
 )
 @json_option
 def register(username: str, passphrase_stdin: bool, iterations: int, as_json: bool, **where: str | None) -> None:
     """Register USERNAME in the eleven steps of the specification.
 
     The passphrase is asked for twice and never leaves this machine. Interrupted, the same command finishes the
-    registration. Nobody can recover a forgotten passphrase. With STRONGROOM_ACCOUNT_SECRET set, to what
+    registration. A forgotten passphrase cannot be recovered. With STRONGROOM_ACCOUNT_SECRET set, to what
     `strongroom crypto account-secret` printed, the account opens with both together only.
     """
     admission_token = access.admission_token()

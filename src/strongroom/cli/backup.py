@@ -37,7 +37,7 @@ def backup(target: Path, data: str | None, areas: str | None, quiet: bool, as_js
     """Write everything the service keeps to the new file TARGET, while it runs.
 
     The databases are those of the settings, as for `serve`. Whatever was acknowledged before the command was started
-    is in the archive. It is readable by its owner only and is not encrypted: whoever has it has the databases.
+    is in the archive. It is readable by its owner only and is not encrypted: its holder has the databases.
     """
     from strongroom.backup.making import back_up
 

@@ -22,9 +22,9 @@ def crypto() -> None:
 @crypto.command("account-secret")
 @json_option
 def account_secret(as_json: bool) -> None:
-    """Make an account secret: with one, a stolen database is worthless even to whoever guesses the passphrase.
+    """Make an account secret: with one, a stolen database is worthless even with the right passphrase.
 
-    Hand it to `register` and `unlock` as STRONGROOM_ACCOUNT_SECRET. Who loses it loses the account.
+    Hand it to `register` and `unlock` as STRONGROOM_ACCOUNT_SECRET. Without it the account is lost.
     """
     from strongroom.crypto.passphrases import AccountSecret
 

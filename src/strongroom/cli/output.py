@@ -67,7 +67,7 @@ def wants_colour(stream: Any) -> bool:
 
 
 def style(text: str, stream: Any = None, **options: Any) -> str:
-    """`text` with colours, where its stream shows them (standard output unless told otherwise)."""
+    """`text` with colours, where its stream (standard output by default) shows them."""
     return click.style(text, **options) if wants_colour(stream or sys.stdout) else text
 
 

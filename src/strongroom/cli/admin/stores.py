@@ -32,7 +32,7 @@ def in_store(data: str | None, name: Database, work: Callable[[Store, int], Coro
     """Run `work` with a database and the time now. `Failed` where there is no such database."""
     settings = load(os.environ, {"data": data})
     database = settings.database(name)
-    # Opening would make it: a mistyped folder should be told, not filled.
+    # Opening would make it: a mistyped folder should be refused, not filled.
     if not _is_there(database):
         hint = "start the service once, or create a provider" if name == "access" else "start the service once"
         raise Failed(f"there is no {name} database in the data folder {settings.data}: {hint}")

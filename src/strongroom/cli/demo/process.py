@@ -57,7 +57,7 @@ class ServiceProcess:
         try:
             code = self._process.wait(_PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
-            raise Failed("the service did not stop when it was told to") from None
+            raise Failed("the service did not stop on SIGTERM") from None
         if code:
             raise Failed(f"the service ended with exit code {code}")
 

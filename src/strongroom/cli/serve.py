@@ -135,15 +135,7 @@ def exports(base_url: str, keys: dict[str, str]) -> dict[str, str]:
 
 def curl(base_url: str, keys: dict[str, str]) -> str:
     """Endpoint 1 as a line for the shell."""
-    return shlex.join(
-        [
-            "curl",
-            "-X",
-            "POST",
-            f"{base_url}/keystore/admission_tokens",
-            "-H",
-            f"Service-Subscription-Key: {keys['subscription_key']}",
-            "-H",
-            f"Authorization: {keys['provider_api_key']}",
-        ]
-    )
+    command = ["curl", "-X", "POST", f"{base_url}/keystore/admission_tokens"]
+    command += ["-H", f"Service-Subscription-Key: {keys['subscription_key']}"]
+    command += ["-H", f"Authorization: {keys['provider_api_key']}"]
+    return shlex.join(command)

@@ -38,7 +38,7 @@ _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
 _SECONDS: Final = re.compile(r"[0-9]{1,6}\Z")
 
 
-class Connection:
+class ServiceConnection:
     """The settings of one service. The repr shows addresses only.
 
     Addresses are https, or http to a loopback name or address; anything else is refused, and so is an address with
@@ -80,7 +80,7 @@ class Connection:
         self._channel = Channel(timeout, transport)
 
     def __repr__(self) -> str:
-        return f"Connection({self.keystore_url!r}, {self.vault_url!r}, realm={self.realm!r})"
+        return f"ServiceConnection({self.keystore_url!r}, {self.vault_url!r}, realm={self.realm!r})"
 
     @property
     def provider_api_key(self) -> Secret[str]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from strongroom.client.calls import AsyncCalls
-from strongroom.client.connection import Connection, is_presentable
+from strongroom.client.connection import ServiceConnection, is_presentable
 from strongroom.client.errors import ProtocolViolation, RegistrationIncomplete, RollbackDetected, ServiceRefused
 from strongroom.client.opening import Subject
 from strongroom.client.pins import Pins
@@ -32,7 +32,7 @@ _PERHAPS_OURS: Final = frozenset(
 )
 
 
-async def issue_admission_token(connection: Connection) -> str:
+async def issue_admission_token(connection: ServiceConnection) -> str:
     """An admission token for one registration, issued with the provider API key."""
     token = await AsyncCalls(connection).issue_admission_token()
     if token.used:

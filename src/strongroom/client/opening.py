@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from strongroom.client.calls import AsyncCalls
-from strongroom.client.connection import Connection
+from strongroom.client.connection import ServiceConnection
 from strongroom.client.errors import ProtocolViolation, ServiceRefused, UnlockRefused
 from strongroom.client.keyring import Keyring, OpenKeypair
 from strongroom.client.pins import Pins, digest
@@ -34,7 +34,7 @@ _VERIFICATION_PREFIX: Final = "srva1."
 class Subject:
     """Whose account it is, and what it is opened with."""
 
-    connection: Connection
+    connection: ServiceConnection
     calls: AsyncCalls
     reporter: Reporter = field(repr=False)
     username: str

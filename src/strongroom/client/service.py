@@ -8,7 +8,7 @@ import httpx
 from strongroom.client import journeys
 from strongroom.client.account import AsyncAccount, opened
 from strongroom.client.calls import AsyncCalls
-from strongroom.client.connection import Connection, presentable
+from strongroom.client.connection import ServiceConnection, presentable
 from strongroom.client.errors import ConfigurationRefused, InvalidCredentials, RollbackDetected, UnlockRefused
 from strongroom.client.keyring import VAULT_TAG
 from strongroom.client.observing import Observer
@@ -62,7 +62,7 @@ class AsyncStrongroom:
         progress: ProgressCallback | None = None,
         observer: Observer | None = None,
     ) -> None:
-        self._connection = Connection(
+        self._connection = ServiceConnection(
             base_url,
             subscription_key=subscription_key,
             provider_api_key=provider_api_key,

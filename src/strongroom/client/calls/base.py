@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from strongroom.client.connection import Connection
+from strongroom.client.connection import ServiceConnection
 from strongroom.crypto.secret import Secret
 
 SessionString: TypeAlias = str | Secret[str]
@@ -11,7 +11,7 @@ SessionString: TypeAlias = str | Secret[str]
 class CallsBase:
     """Calls over one connection."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ServiceConnection) -> None:
         self._connection = connection
 
     def __repr__(self) -> str:

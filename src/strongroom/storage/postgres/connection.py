@@ -99,10 +99,13 @@ def _adapters() -> adapt.AdaptersMap:
 ADAPTERS = _adapters()
 
 
-class Connection(psycopg.AsyncConnection[Row]):
+class PostgresConnection(psycopg.AsyncConnection[Row]):
     """A session that only reads by default, and remembers whether the server warned of something."""
 
     warned: bool = False
+
+    def notice(self, diagnostic: psycopg.errors.Diagnostic) -> None:
+        self.warned = self.warned or diagnostic.severity_nonlocalized == "WARNING"
 
     def abort(self) -> None:
         """Cut the connection: a request that waits for an answer learns at once that none will come."""
@@ -150,12 +153,12 @@ class Target:
                 "those of the system are known to libpq 16 or newer"
             )
 
-    async def connect(self, *, working: bool = False) -> Connection:
+    async def connect(self, *, working: bool = False) -> PostgresConnection:
         """A new session; no restore goes into this schema while one is open that was opened for `working`.
 
         psycopg's errors; `SchemaError` for a server that is too old or not in UTF-8, and during a restore.
         """
-        connection = await Connection.connect(
+        connection = await PostgresConnection.connect(
             **self._parameters,
             autocommit=True,
             prepare_threshold=0,
@@ -164,7 +167,7 @@ class Target:
         )
         try:
             connection.prepared_max = PREPARED_STATEMENTS
-            connection.add_notice_handler(_remember(connection))
+            connection.add_notice_handler(connection.notice)
             if connection.info.server_version < OLDEST_VERSION:
                 raise SchemaError("PostgreSQL 14 or newer is needed")
             if connection.info.parameter_status("server_encoding") != "UTF8":
@@ -180,7 +183,7 @@ class Target:
             raise
         return connection
 
-    async def _prepare(self, connection: Connection, working: bool) -> None:
+    async def _prepare(self, connection: PostgresConnection, working: bool) -> None:
         timeouts = (str(STATEMENT_MILLISECONDS), str(LOCK_MILLISECONDS))
         await connection.execute(_PREPARE_SESSION, (self.schema, *timeouts), prepare=False)
         if working:
@@ -189,7 +192,7 @@ class Target:
             if await held.fetchone() != (True,):
                 raise SchemaError(RESTORE_GOES_ON)
 
-    async def refuse_shared_sessions(self, connection: Connection) -> None:
+    async def refuse_shared_sessions(self, connection: PostgresConnection) -> None:
         """`SchemaError` where `connection` is one of several that get a session of the server in turn.
 
         So it is behind a pooler that lends sessions for a transaction: what was set for the session of one area, its
@@ -205,18 +208,18 @@ class Target:
                 raise SchemaError("a pooler of connections has to keep a session for each of them: pool_mode = session")
 
 
-async def without_hurry(connection: Connection) -> None:
+async def without_hurry(connection: PostgresConnection) -> None:
     """Until the transaction ends nothing in it is given up because it takes long."""
     await connection.execute(_WITHOUT_HURRY)
 
 
-async def run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
+async def run(connection: PostgresConnection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
     """A statement with `:name` parameters; psycopg's errors."""
     text, names = numbered(sql)
     return await connection.execute(text, [values[name] for name in names], binary=True)
 
 
-async def _serving(connection: Connection) -> int:
+async def _serving(connection: PostgresConnection) -> int:
     """The process of the server that answers."""
     row = await (await connection.execute("SELECT pg_backend_pid()", prepare=False)).fetchone()
     assert row is not None, "a SELECT without FROM has a row"
@@ -226,14 +229,6 @@ async def _serving(connection: Connection) -> int:
 def lock_key(purpose: str, schema: str) -> int:
     """The number of an advisory lock: they belong to the whole database, so the schema keeps the areas apart."""
     return int.from_bytes(hashlib.sha256(f"strongroom {purpose} {schema}".encode()).digest()[:8], "big", signed=True)
-
-
-def _remember(connection: Connection) -> Any:
-    def handler(diagnostic: psycopg.errors.Diagnostic) -> None:
-        if diagnostic.severity_nonlocalized == "WARNING":
-            connection.warned = True
-
-    return handler
 
 
 def _is_local(host: str) -> bool:

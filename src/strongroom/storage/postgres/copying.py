@@ -11,7 +11,7 @@ from psycopg.pq import TransactionStatus
 from strongroom.storage import Row, Unavailable, Value, copying, migrate
 from strongroom.storage.copying import Kind, NotThere, Stage, State, Table
 from strongroom.storage.migrate import Migration
-from strongroom.storage.postgres.connection import Connection, Target, run, without_hurry
+from strongroom.storage.postgres.connection import PostgresConnection, Target, run, without_hurry
 from strongroom.storage.postgres.migrations import bring_up_to_date, shut_out, take_lock, try_session_lock
 from strongroom.storage.postgres.store import failure
 from strongroom.storage.postgres.tables import TABLES, structure_of, tables_of
@@ -27,7 +27,7 @@ class PostgresSnapshot:
 
     engine = "postgresql"
 
-    def __init__(self, connection: Connection, schema: str) -> None:
+    def __init__(self, connection: PostgresConnection, schema: str) -> None:
         self._connection = connection
         self._schema = schema
 
@@ -94,7 +94,7 @@ class PostgresDestination:
 
     def __init__(self, url: str, area: str) -> None:
         self._target = Target(url, area)
-        self._connection: Connection | None = None
+        self._connection: PostgresConnection | None = None
 
     async def claim(self) -> bool:
         with _translated():
@@ -182,11 +182,11 @@ class PostgresDestination:
             self._connection = None
 
     @property
-    def _open(self) -> Connection:
+    def _open(self) -> PostgresConnection:
         assert self._connection is not None, "begin comes first"
         return self._connection
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> PostgresConnection:
         if self._connection is None:
             self._connection = await self._target.connect()
         return self._connection

@@ -18,7 +18,7 @@ from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from strongroom.storage import Row, Value
-from strongroom.storage.postgres.connection import Connection, Target
+from strongroom.storage.postgres.connection import PostgresConnection, Target
 from strongroom.storage.postgres.statements import numbered
 
 PREPARED_STATEMENTS = 1_000
@@ -65,7 +65,7 @@ class StatementResult:
 class PostgresSession:
     """One connection for one request at a time. Errors are psycopg's."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: PostgresConnection) -> None:
         self.born, self.generation = 0.0, 0
         self.committing = False
         self._connection = connection

@@ -16,7 +16,7 @@ import psycopg
 
 from strongroom.storage import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate
 from strongroom.storage.postgres import pool
-from strongroom.storage.postgres.connection import Connection, Target
+from strongroom.storage.postgres.connection import PostgresConnection, Target
 from strongroom.storage.postgres.migrations import applied, bring_up_to_date
 from strongroom.storage.postgres.pool import Pool
 from strongroom.storage.postgres.session import PostgresSession, StatementResult
@@ -177,7 +177,7 @@ class PostgresStore:
                 self._pool = opened
             return self._pool
 
-    async def _prepared(self) -> Connection:
+    async def _prepared(self) -> PostgresConnection:
         connection = await self._target.connect(working=True)
         try:
             await self._target.refuse_shared_sessions(connection)

@@ -20,7 +20,7 @@ from strongroom import (
     StrongroomError,
     UsernameTaken,
 )
-from strongroom.client.connection import Connection
+from strongroom.client.connection import ServiceConnection
 from strongroom.wire.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Connect = Callable[..., Strongroom]
     "url", ["http://127.0.0.1:8000", "http://localhost", "http://[::1]:8000/", "https://v.example"]
 )
 def test_addresses_that_are_used(url: str) -> None:
-    assert Connection(url).keystore_url == url.rstrip("/")
+    assert ServiceConnection(url).keystore_url == url.rstrip("/")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_addresses_that_are_used(url: str) -> None:
 def test_addresses_that_are_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("STRONGROOM_URL", raising=False)
     with pytest.raises(StrongroomError) as caught:
-        Connection(url)
+        ServiceConnection(url)
     assert "secret" not in str(caught.value)
 
 
@@ -75,18 +75,18 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_realm_is_the_callers_or_follows_from_the_address() -> None:
-    assert Connection("http://127.0.0.1:8000").realm == "http://localhost"
-    assert Connection("https://V.example:443/").realm == "https://v.example"
-    assert Connection("http://127.0.0.1:8000", realm="https://v.example").realm == "https://v.example"
+    assert ServiceConnection("http://127.0.0.1:8000").realm == "http://localhost"
+    assert ServiceConnection("https://V.example:443/").realm == "https://v.example"
+    assert ServiceConnection("http://127.0.0.1:8000", realm="https://v.example").realm == "https://v.example"
     with pytest.raises(CryptoError):
-        Connection("http://127.0.0.1:8000", realm="http://v.example")
+        ServiceConnection("http://127.0.0.1:8000", realm="http://v.example")
 
 
 def test_areas_apart_share_one_realm_and_no_credential(connect: Connect, peer: "Peer") -> None:
     with pytest.raises(ConfigurationRefused):
-        Connection(keystore_url="https://k.example", vault_url="https://v.example")
+        ServiceConnection(keystore_url="https://k.example", vault_url="https://v.example")
     with pytest.raises(ConfigurationRefused):
-        Connection(keystore_url="https://k.example")
+        ServiceConnection(keystore_url="https://k.example")
     apart = {"base_url": None, "keystore_url": "https://k.example", "vault_url": "https://v.example"}
     with connect(peer, **apart, realm="http://localhost") as service:
         account = service.register("Ada", "a passphrase", iterations=600_000)
@@ -132,7 +132,7 @@ def test_images_are_fetched_without_any_credential(connect: Connect, peer: "Peer
 @pytest.mark.parametrize("key", ["srk\r\nX: y", "a b", "\u00e9", "k" * 2000])
 def test_keys_that_would_write_headers_of_their_own_are_refused(key: str, connect: Connect, peer: "Peer") -> None:
     with pytest.raises(ConfigurationRefused):
-        Connection("https://v.example", subscription_key=key)
+        ServiceConnection("https://v.example", subscription_key=key)
     with connect(peer) as service:
         with pytest.raises(ConfigurationRefused):
             service.calls.read_key_encryption_key(key)

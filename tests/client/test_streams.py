@@ -13,7 +13,7 @@ import pytest
 from tests.client.sockets import Serve, read_request
 
 from strongroom import ProtocolViolation, ServiceRefused, ServiceUnavailable
-from strongroom.client.connection import Connection
+from strongroom.client.connection import ServiceConnection
 from strongroom.client.observing import Exchange
 from strongroom.wire.endpoint import AnyEndpoint, Endpoint, Open
 from strongroom.wire.octets import Octets
@@ -39,7 +39,7 @@ CONSTANT = """
 import asyncio, resource, sys
 from tests.client.sockets import read_request, servers
 from tests.client.test_streams import HEAD, MIB, UP
-from strongroom.client.connection import Connection
+from strongroom.client.connection import ServiceConnection
 
 SIZE = 256 * MIB
 PIECE = bytes(64 * 1024)
@@ -59,7 +59,7 @@ async def pieces(size):
         yield PIECE
 
 async def main(url):
-    connection = Connection(url)
+    connection = ServiceConnection(url)
     received = 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with connection.stream(UP, body=pieces(SIZE), headers={"Content-Length": str(SIZE)}) as reply:
@@ -110,7 +110,7 @@ def answer(text: bytes, pause: float = 0.0, head: bytes = HEAD) -> Any:
 
 
 async def test_a_source_that_takes_its_time_is_waited_for(serve: Serve) -> None:
-    connection = Connection(serve(answer(b"done")), timeout=0.6)
+    connection = ServiceConnection(serve(answer(b"done")), timeout=0.6)
     async with connection.stream(UP, body=body(b"a", b"b", b"c", pause=0.4)) as reply:
         await asyncio.sleep(0.7)  # and so is the use of the answer
         assert b"".join([piece async for piece in reply]) == b"done"
@@ -118,7 +118,7 @@ async def test_a_source_that_takes_its_time_is_waited_for(serve: Serve) -> None:
 
 
 async def test_an_answer_that_trickles_is_cut_off(serve: Serve) -> None:
-    connection = Connection(serve(answer(b"x" * 1000, pause=0.02)), timeout=0.5)
+    connection = ServiceConnection(serve(answer(b"x" * 1000, pause=0.02)), timeout=0.5)
     started = time.monotonic()
     async with connection.stream(UP, body=body(b"a")) as reply:
         with pytest.raises(ServiceUnavailable):
@@ -132,7 +132,7 @@ async def test_a_service_that_does_not_take_the_body_is_given_up(serve: Serve) -
         read_request(connection)
         time.sleep(5)
 
-    connection = Connection(serve(idle), timeout=0.5)
+    connection = ServiceConnection(serve(idle), timeout=0.5)
     with pytest.raises(ServiceUnavailable):
         async with connection.stream(UP, body=body(*[bytes(MIB)] * 64)):
             raise AssertionError
@@ -140,7 +140,7 @@ async def test_a_service_that_does_not_take_the_body_is_given_up(serve: Serve) -
 
 
 async def test_an_error_of_the_source_or_of_the_user_reaches_the_caller(serve: Serve) -> None:
-    connection = Connection(serve(answer(b"done")))
+    connection = ServiceConnection(serve(answer(b"done")))
 
     async def broken() -> AsyncIterator[bytes]:
         yield b"a"
@@ -159,7 +159,7 @@ async def test_a_refusal_of_a_stream_is_typed_and_the_observer_sees_it(serve: Se
     problem = b'{"type":"t","title":"t","status":413,"detail":"d","instance":"i","code":"body_too_large","errors":[]}'
     head = b"HTTP/1.1 413 Too Large\r\nContent-Type: application/problem+json\r\n"
     seen: list[Exchange] = []
-    connection = Connection(serve(answer(problem, head=head)), observer=seen.append)
+    connection = ServiceConnection(serve(answer(problem, head=head)), observer=seen.append)
     with pytest.raises(ServiceRefused):
         async with connection.stream(UP, body=body(b"a")):
             raise AssertionError
@@ -168,7 +168,7 @@ async def test_a_refusal_of_a_stream_is_typed_and_the_observer_sees_it(serve: Se
 
 
 async def test_an_encoded_stream_is_refused(serve: Serve) -> None:
-    connection = Connection(serve(answer(b"done", head=HEAD + b"Content-Encoding: gzip\r\n")))
+    connection = ServiceConnection(serve(answer(b"done", head=HEAD + b"Content-Encoding: gzip\r\n")))
     with pytest.raises(ProtocolViolation):
         async with connection.stream(UP, body=body(b"a")):
             raise AssertionError

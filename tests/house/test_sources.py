@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from strongroom.backup import areas
-from strongroom.storage.open import tables_made
+from strongroom.storage.sqlite.tables import schema_made
 from strongroom.wire.refusal import RESERVED, Refusal
 
 Package = dict[str, ast.Module]
@@ -169,7 +169,7 @@ def test_sql_is_made_of_constants_of_the_module(package: Package) -> None:
 
 
 def test_backup_knows_no_table_of_an_area(package: Package) -> None:
-    tables = {table.name for area in areas.ORDER for table in tables_made(areas.known(area))}
+    tables = {table.name for area in areas.ORDER for table in schema_made(areas.known(area))[0]}
     assert {"users", "keypairs", "subscriptions", "classification_nodes"} < tables
     backup = {name: tree for name, tree in package.items() if "/backup/" in name}
     assert len(backup) > 5

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from strongroom.http.answers import Answer, Content, Versioned
-from strongroom.http.asgi import Message, Receive, Scope, Send, Whole, whole
+from strongroom.http.asgi import DirectExchange, Message, Receive, Scope, Send, direct
 from strongroom.http.cors import CrossOrigin
 from strongroom.http.door import Door
 from strongroom.http.exchange import Exchange
@@ -44,7 +44,7 @@ class Scripted:
 
 
 def the(way: Receive | Send) -> Exchange:
-    exchange = whole(way)
+    exchange = direct(way)
     assert isinstance(exchange, Exchange)
     return exchange
 
@@ -209,11 +209,11 @@ async def test_whoever_stands_between_sees_the_messages(scripted: tuple[Scripted
         async def sent(message: Message) -> None:
             await send(message)
 
-        found.extend((whole(received), whole(sent), whole(receive), whole(send)))
+        found.extend((direct(received), direct(sent), direct(receive), direct(send)))
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body"})
 
-    found: list[Whole | None] = []
+    found: list[DirectExchange | None] = []
     application.answer = answer
     await ask(GET)
     assert found[:2] == [None, None]

@@ -17,8 +17,9 @@ from msgspec import Meta
 from strongroom.http import octets
 from strongroom.http.answers import Stream, stream_of
 from strongroom.http.call import Call, WithBody, WithPath
-from strongroom.http.door import Door
+from strongroom.http.door import Door, _send
 from strongroom.http.octets import spooled
+from strongroom.http.responses import Piece
 from strongroom.http.routing import routes
 from strongroom.runtime.principals import Subscription
 from strongroom.wire.endpoint import Condition, Endpoint, NoQuery, Open, named
@@ -337,6 +338,24 @@ async def test_a_stream_that_breaks_off_does_not_pass_for_the_whole(door: Door) 
     with pytest.raises(OSError, match="disk"):
         await door(scope, receive, send)
     assert [m.get("more_body") for m in sent if m["type"] == "http.response.body"] == [True]
+
+
+async def test_a_source_that_is_reset_is_no_caller_who_hangs_up() -> None:
+    async def broken(start: int, stop: int | None) -> AsyncGenerator[bytes, None]:
+        yield b"x"
+        raise ConnectionResetError
+
+    async def taken(message: Any) -> None: ...
+
+    async def hung_up(message: Any) -> None:
+        if message.get("more_body"):
+            raise ConnectionResetError
+
+    piece = Piece(Stream(broken, "application/octet-stream"), 0, None)
+    with pytest.raises(ConnectionResetError):
+        await _send(taken, 200, [], piece, is_head=False)
+    with pytest.raises(octets.ClientGone):
+        await _send(hung_up, 200, [], piece, is_head=False)
 
 
 async def test_a_gibibyte_each_way_takes_no_memory(door: Door) -> None:

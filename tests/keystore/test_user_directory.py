@@ -18,7 +18,10 @@ async def sandbox_id(service: Any) -> bytes:
 
 
 async def test_users_and_tokens_are_counted_for_their_provider_only(service: Any, login_secret: Any) -> None:
-    directory, provider_id = KeystoreUsers(service.application.keystore), await sandbox_id(service)
+    directory, provider_id = (
+        KeystoreUsers(service.application.keystore.store, service.application.keystore.clock),
+        await sandbox_id(service),
+    )
     await service.user("ada")
     await service.admission_token()
     service.clock.move(86_401)
@@ -33,7 +36,10 @@ async def test_users_and_tokens_are_counted_for_their_provider_only(service: Any
 
 
 async def test_users_are_listed_in_parts_and_found_by_any_spelling_of_their_name(service: Any) -> None:
-    directory, provider_id = KeystoreUsers(service.application.keystore), await sandbox_id(service)
+    directory, provider_id = (
+        KeystoreUsers(service.application.keystore.store, service.application.keystore.clock),
+        await sandbox_id(service),
+    )
     for name in ("ada", "bob", "cleo"):
         await service.user(name)
     first = await directory.some(provider_id, b"", 2)
@@ -48,7 +54,10 @@ async def test_users_are_listed_in_parts_and_found_by_any_spelling_of_their_name
 
 
 async def test_suspension_ends_every_session_for_good(service: Any) -> None:
-    directory, provider_id = KeystoreUsers(service.application.keystore), await sandbox_id(service)
+    directory, provider_id = (
+        KeystoreUsers(service.application.keystore.store, service.application.keystore.clock),
+        await sandbox_id(service),
+    )
     session = await service.user("ada")
     ada = await directory.find(provider_id, "ada")
     assert ada is not None
@@ -67,7 +76,7 @@ async def test_suspension_ends_every_session_for_good(service: Any) -> None:
 
 async def test_the_last_session_is_known_after_it_is_forgotten(service: Any) -> None:
     keystore = service.application.keystore
-    directory, provider_id = KeystoreUsers(keystore), await sandbox_id(service)
+    directory, provider_id = KeystoreUsers(keystore.store, keystore.clock), await sandbox_id(service)
     await service.user("ada")
     service.clock.move(60)
     await service.log_in("ada")

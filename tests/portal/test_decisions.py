@@ -93,7 +93,7 @@ async def test_each_decision_is_recorded_and_owners_are_notified(site: "Site", r
     reason = "Three times the quota of last month."
     for act, state in (("suspend", "suspended"), ("resume", "active")):
         done = await run("admin", "subscription", act, "Acme", subscription, "--reason", reason, "--json")
-        assert json.loads(done.stdout) == {"id": subscription, "state": state, "owners_told": 1}
+        assert json.loads(done.stdout) == {"id": subscription, "state": state, "owners_notified": 1}
         body = (await site.mails())[-1].get_body(("plain",))
         assert body is not None
         assert f"The operator says: {reason}" in body.get_content()
@@ -205,7 +205,7 @@ async def test_a_provider_without_owners_gets_no_mail(site: "Site", run: Run) ->
     waiting = await run("admin", "subscription", "waiting", "--json")
     assert json.loads(waiting.stdout)[0]["owners"] == []
     done = await run("admin", "subscription", "approve", "Acme", subscription, "--json")
-    assert json.loads(done.stdout) == {"id": subscription, "state": "submitted", "owners_told": 0}
+    assert json.loads(done.stdout) == {"id": subscription, "state": "submitted", "owners_notified": 0}
 
 
 async def test_a_reason_is_found_however_much_happened_since(site: "Site", run: Run) -> None:

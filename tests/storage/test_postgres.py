@@ -505,7 +505,7 @@ async def test_a_pooler_that_keeps_no_session_for_a_connection_is_refused(
 ) -> None:
     pids = iter(serving)
 
-    async def serving_now(connection: postgres_connection.Connection) -> int:
+    async def serving_now(connection: postgres_connection.PostgresConnection) -> int:
         return next(pids)
 
     monkeypatch.setattr(postgres_connection, "_serving", serving_now)
@@ -518,7 +518,7 @@ async def test_without_a_pooler_one_look_is_enough(database: "Database", monkeyp
     looks: list[int] = []
     serving = postgres_connection._serving
 
-    async def counting(connection: postgres_connection.Connection) -> int:
+    async def counting(connection: postgres_connection.PostgresConnection) -> int:
         looks.append(await serving(connection))
         return looks[-1]
 

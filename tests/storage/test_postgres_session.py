@@ -10,7 +10,7 @@ from tools.postgres_server import PostgresServer
 
 from strongroom.storage import Transaction
 from strongroom.storage.postgres import session as sessions
-from strongroom.storage.postgres.connection import Connection, Target
+from strongroom.storage.postgres.connection import PostgresConnection, Target
 from strongroom.storage.postgres.session import PostgresSession
 from strongroom.storage.postgres.store import PostgresStore
 
@@ -160,10 +160,10 @@ async def test_a_cancelled_statement_is_stopped_on_the_server(
 async def test_closing_does_not_wait_long_for_a_server_that_stops_nothing(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def endless(connection: Connection, **options: float) -> None:
+    async def endless(connection: PostgresConnection, **options: float) -> None:
         await asyncio.sleep(60 + options["timeout"])
 
-    monkeypatch.setattr(Connection, "cancel_safe", endless)
+    monkeypatch.setattr(PostgresConnection, "cancel_safe", endless)
     monkeypatch.setattr(sessions, "CANCEL_SECONDS", 0.1)
     session = await PostgresSession.open(Target(postgres_server.url(), "vault"))
     asking = asyncio.ensure_future(ask(session, "SELECT pg_sleep(1)"))

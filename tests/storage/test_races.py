@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -110,13 +110,6 @@ async def test_nothing_is_written_for_a_session_after_its_acknowledged_end(keyst
         assert outcomes[6] == "refused"
 
 
-class Area(NamedTuple):
-    """What a directory of users needs."""
-
-    store: Store
-    clock: MovableClock
-
-
 class Moments:
     """Writes for a session, and its end, at the same time."""
 
@@ -174,7 +167,7 @@ async def test_suspending_beside_writes_locks_in_one_order(
         return server.log.read_text().count("deadlock detected")
 
     user = await put_user(keystore)
-    directory = KeystoreUsers(Area(keystore, MovableClock()))
+    directory = KeystoreUsers(keystore, MovableClock())
     before = deadlocks()
     for _ in range(60):
         made = [await keystore.write(partial(log_in, user)) for _ in range(4)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from strongroom.storage import migrate
-from strongroom.storage.postgres.connection import Connection, Target
+from strongroom.storage.postgres.connection import PostgresConnection, Target
 from strongroom.storage.postgres.statements import numbered
 from strongroom.storage.sqlite.store import SqliteStore
 
@@ -112,7 +112,7 @@ def area(request: pytest.FixtureRequest) -> str:
     return name
 
 
-async def connected(server: "PostgresServer", area: str) -> Connection:
+async def connected(server: "PostgresServer", area: str) -> PostgresConnection:
     from strongroom.storage.postgres.store import PostgresStore
 
     url = f"{server.url()}&options=-csearch_path%3Dschema_of_{area}"

@@ -11,11 +11,11 @@ from tools.postgres_server import PostgresServer
 
 from strongroom.storage import migrate
 from strongroom.storage.copying import HISTORY_TABLE
-from strongroom.storage.open import structure_made
 from strongroom.storage.postgres.connection import Target
 from strongroom.storage.postgres.migrations import bring_up_to_date
 from strongroom.storage.postgres.tables import structure_of
 from strongroom.storage.sqlite.file import bring_up_to_date as bring_file_up_to_date
+from strongroom.storage.sqlite.tables import schema_made
 from strongroom.storage.sqlite.tables import structure_of as structure_of_file
 from strongroom.storage.structure import Structure, differences
 
@@ -197,7 +197,7 @@ async def changing(engine: str, area: str, postgres: PostgresServer) -> AsyncIte
 
 @pytest.mark.parametrize("area", AREAS)
 async def test_both_engines_make_the_same_of_the_migrations(area: str, postgres_server: PostgresServer) -> None:
-    made = structure_made(known(area))
+    made = schema_made(known(area))[1]
     text = "".join(migration.text for migration in known(area))
     assert sum(len(table.choices) for table in made.values()) == text.count("CHECK")
     async with changing("postgresql", area, postgres_server) as changed:
@@ -211,7 +211,7 @@ async def test_both_engines_make_the_same_of_the_migrations(area: str, postgres_
 
 @pytest.mark.parametrize("area", AREAS)
 async def test_no_index_can_be_dropped_unnoticed(area: str, engine: str, postgres_server: PostgresServer) -> None:
-    made = structure_made(known(area))
+    made = schema_made(known(area))[1]
     labels = [(table, label) for table, of in made.items() for label in of.indexes if label and "auto" not in label]
     assert labels
     async with changing(engine, area, postgres_server) as changed:
@@ -221,7 +221,7 @@ async def test_no_index_can_be_dropped_unnoticed(area: str, engine: str, postgre
 
 @pytest.mark.parametrize("area", AREAS)
 async def test_what_was_changed_is_named(area: str, engine: str, postgres_server: PostgresServer) -> None:
-    made = structure_made(known(area))
+    made = schema_made(known(area))[1]
     cases = [case for case in ON_EITHER[engine] if case[0] == area]
     async with changing(engine, area, postgres_server) as changed:
         assert differences(made, await changed("SELECT 1")) == []

@@ -20,7 +20,10 @@ async def sandbox_id(service: Any) -> bytes:
 
 
 async def test_users_and_tokens_are_counted_for_their_provider_only(service: Any) -> None:
-    directory, provider_id = VaultUsers(service.application.vault), await sandbox_id(service)
+    directory, provider_id = (
+        VaultUsers(service.application.vault.store, service.application.vault.clock),
+        await sandbox_id(service),
+    )
     await service.vault_session("ada")
     await service.admission_token("/vault/admission_tokens")
     service.clock.move(86_401)
@@ -32,7 +35,10 @@ async def test_users_and_tokens_are_counted_for_their_provider_only(service: Any
 
 
 async def test_suspension_ends_sessions_that_were_never_used_too(service: Any) -> None:
-    directory, provider_id = VaultUsers(service.application.vault), await sandbox_id(service)
+    directory, provider_id = (
+        VaultUsers(service.application.vault.store, service.application.vault.clock),
+        await sandbox_id(service),
+    )
     session = await service.vault_session("ada")
     [ada] = await directory.some(provider_id, b"", 10)
     assert not await directory.suspend(b"?" * 16, ada.id)
@@ -46,7 +52,7 @@ async def test_suspension_ends_sessions_that_were_never_used_too(service: Any) -
 
 async def test_the_last_session_is_known_after_it_is_forgotten(service: Any) -> None:
     vault = service.application.vault
-    directory, provider_id = VaultUsers(vault), await sandbox_id(service)
+    directory, provider_id = VaultUsers(vault.store, vault.clock), await sandbox_id(service)
     session = await service.vault_session("ada")
     assert (await service.call("GET", NODES, auth=session)).status_code == 200
     [before] = await directory.some(provider_id, b"", 10)

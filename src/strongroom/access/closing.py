@@ -23,7 +23,7 @@ QUIET = DAY
 
 
 class InUse(Exception):
-    """Somebody still calls with a key of an active subscription: `at` is the last time."""
+    """Requests still come with a key of an active subscription: `at` is the last time."""
 
     def __init__(self, at: int) -> None:
         super().__init__()
@@ -33,10 +33,10 @@ class InUse(Exception):
 async def close(tx: Transaction, provider_id: bytes, now: int) -> bool:
     """Cancel every subscription, revoke every provider API key and let no new one be made; false where it was closed.
 
-    `InUse` where a key of an active subscription was used within a day: whoever means it cancels that one first. The
-    name stays taken, so that nobody else can go by it.
+    `InUse` where a key of an active subscription was used within a day: cancel that one first. The
+    name stays taken, so that no other provider can use it.
     """
-    # First, so that whoever makes a subscription or a key at the same time waits, and finds it closed.
+    # First, so that a request that makes a subscription or a key at the same time waits, and finds it closed.
     await tx.execute(providers.TAKE_TURN, provider_id=provider_id)
     row = await tx.one(LAST_USE, provider_id=provider_id)
     last_used_at = row[0] if row is not None else None

@@ -22,7 +22,7 @@ RENAME = "UPDATE providers SET name = :name WHERE id = :provider_id"
 LIST = "SELECT id, name, login_policy, created_at, closed_at FROM providers ORDER BY created_at, id"
 READ = "SELECT id, name, login_policy, created_at, closed_at FROM providers WHERE id = :id"
 SET_LOGIN_POLICY = "UPDATE providers SET login_policy = :login_policy WHERE id = :id"
-# Changing the provider's row makes whoever wants another key wait, so that two cannot both find the last place free.
+# Changing the provider's row makes other requests for a key wait, so that two cannot both find the last place free.
 TAKE_TURN = "UPDATE providers SET name = name WHERE id = :provider_id"
 INSERT_KEY = """
 INSERT INTO provider_api_keys (key_hash, provider_id, id, name, hint, created_at, revoked_at)

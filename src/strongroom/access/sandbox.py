@@ -48,7 +48,7 @@ async def ensure(tx: Transaction, secret: ServerSecret, now: int) -> SandboxKeys
         try:
             provider_id = await providers.create(tx, NAME, now)
         except providers.NameTaken:
-            # Another process was faster, or whoever has the name was closed.
+            # Another process was faster, or the provider of that name was closed.
             found = await providers.find(tx, NAME)
             if found is None:
                 raise NotOurs from None

@@ -1,6 +1,6 @@
 """What becomes of a subscription beside its keys: approved, suspended, renamed, given an end."""
 
-from strongroom.access.subscriptions import SubscriptionRecord, record_of
+from strongroom.access.subscriptions import COLUMNS, SubscriptionRecord
 from strongroom.storage import Transaction
 
 # Approval belongs to the operator, activation to the developer; either can be missing.
@@ -22,27 +22,23 @@ UPDATE subscriptions SET name = :name WHERE provider_id = :provider_id AND id = 
 SET_EXPIRY = """
 UPDATE subscriptions SET expires_at = :at WHERE provider_id = :provider_id AND id = :id AND state <> 'cancelled'
 """
-ALL = """
-SELECT subscriptions.provider_id, subscriptions.id, subscriptions.name, subscriptions.state, subscriptions.created_at,
-       subscriptions.activated_at, subscriptions.ended_at, subscriptions.product, subscriptions.approved_at,
-       subscriptions.expires_at, providers.name
+_WITH_PROVIDERS = f"""
+SELECT {", ".join(f"subscriptions.{column}" for column in COLUMNS.split(", "))}, providers.name
 FROM subscriptions JOIN providers ON providers.id = subscriptions.provider_id
+"""  # noqa: S608  # constants
+ALL = f"""{_WITH_PROVIDERS}
 WHERE subscriptions.state <> 'cancelled' AND subscriptions.id < :before
 ORDER BY subscriptions.id DESC LIMIT :limit
 """
-WAITING = """
-SELECT subscriptions.provider_id, subscriptions.id, subscriptions.name, subscriptions.state, subscriptions.created_at,
-       subscriptions.activated_at, subscriptions.ended_at, subscriptions.product, subscriptions.approved_at,
-       subscriptions.expires_at, providers.name
-FROM subscriptions JOIN providers ON providers.id = subscriptions.provider_id
+WAITING = f"""{_WITH_PROVIDERS}
 WHERE subscriptions.state = 'submitted' AND subscriptions.approved_at IS NULL AND subscriptions.id > :after
 ORDER BY subscriptions.id LIMIT :limit
 """
-ENDING = """
-SELECT provider_id, id, name, state, created_at, activated_at, ended_at, product, approved_at, expires_at
-FROM subscriptions WHERE state = 'active' AND (expires_at, id) > (:after, :after_id) AND expires_at <= :until
+ENDING = f"""
+SELECT {COLUMNS} FROM subscriptions
+WHERE state = 'active' AND (expires_at, id) > (:after, :after_id) AND expires_at <= :until
 ORDER BY expires_at, id LIMIT :limit
-"""
+"""  # noqa: S608  # constants
 _LAST = b"\xff" * 16
 
 
@@ -76,12 +72,12 @@ async def all_in_force(
 ) -> list[tuple[SubscriptionRecord, str]]:
     """Subscriptions of every provider with its name, newest first; `before` is the id of the last one seen."""
     rows = await tx.all(ALL, limit=limit, before=before or _LAST)
-    return [(record_of(row[:-1]), row[-1]) for row in rows]
+    return [(SubscriptionRecord(*row[:-1]), row[-1]) for row in rows]
 
 
 async def waiting(tx: Transaction, limit: int, after: bytes = b"") -> list[tuple[SubscriptionRecord, str]]:
     """What waits for the operator's approval, with the provider's name, oldest first; `after` as the last one seen."""
-    return [(record_of(row[:-1]), row[-1]) for row in await tx.all(WAITING, limit=limit, after=after)]
+    return [(SubscriptionRecord(*row[:-1]), row[-1]) for row in await tx.all(WAITING, limit=limit, after=after)]
 
 
 async def ending(
@@ -89,4 +85,4 @@ async def ending(
 ) -> list[SubscriptionRecord]:
     """Active subscriptions that end in a time to come, the nearest first; `after_id` as the last one seen."""
     rows = await tx.all(ENDING, after=after, after_id=after_id, until=until, limit=limit)
-    return [record_of(row) for row in rows]
+    return [SubscriptionRecord(*row) for row in rows]

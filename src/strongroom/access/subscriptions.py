@@ -6,7 +6,7 @@ from functools import lru_cache
 from strongroom.runtime import tokens
 from strongroom.runtime.ids import new_row_id
 from strongroom.runtime.principals import Subscription
-from strongroom.storage import Row, Transaction
+from strongroom.storage import Transaction
 from strongroom.wire.refusal import Refusal, Refused
 
 SLOTS = ("primary", "secondary")
@@ -48,14 +48,10 @@ JOIN subscriptions
 JOIN providers ON providers.id = subscriptions.provider_id
 WHERE subscription_keys.key_hash = :key_hash
 """
-LIST = """
-SELECT provider_id, id, name, state, created_at, activated_at, ended_at, product, approved_at, expires_at
-FROM subscriptions WHERE provider_id = :provider_id ORDER BY id
-"""
-READ = """
-SELECT provider_id, id, name, state, created_at, activated_at, ended_at, product, approved_at, expires_at
-FROM subscriptions WHERE provider_id = :provider_id AND id = :id
-"""
+COLUMNS = "provider_id, id, name, state, created_at, activated_at, ended_at, product, approved_at, expires_at"
+"""In the order of `SubscriptionRecord`."""
+LIST = f"SELECT {COLUMNS} FROM subscriptions WHERE provider_id = :provider_id ORDER BY id"  # noqa: S608  # constants
+READ = f"SELECT {COLUMNS} FROM subscriptions WHERE provider_id = :provider_id AND id = :id"  # noqa: S608  # constants
 KEYS_OF = """
 SELECT slot, hint, created_at, expires_at, replaced_at, last_used_at FROM subscription_keys
 WHERE provider_id = :provider_id AND subscription_id = :id ORDER BY slot, created_at
@@ -174,17 +170,12 @@ async def regenerate(
 
 
 async def list_of(tx: Transaction, provider_id: bytes) -> list[SubscriptionRecord]:
-    return [record_of(row) for row in await tx.all(LIST, provider_id=provider_id)]
+    return [SubscriptionRecord(*row) for row in await tx.all(LIST, provider_id=provider_id)]
 
 
 async def read(tx: Transaction, provider_id: bytes, subscription_id: bytes) -> SubscriptionRecord | None:
     row = await tx.one(READ, provider_id=provider_id, id=subscription_id)
-    return None if row is None else record_of(row)
-
-
-def record_of(row: Row) -> SubscriptionRecord:
-    """From the columns in the order of the record."""
-    return SubscriptionRecord(*row)
+    return None if row is None else SubscriptionRecord(*row)
 
 
 async def keys_of(tx: Transaction, provider_id: bytes, subscription_id: bytes) -> list[SubscriptionKeyRecord]:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from strongroom.runtime.clock import DAY, HOUR, MINUTE
+from strongroom.services import pruning
 from strongroom.services.usage import Counts
 from strongroom.storage import Store, Transaction, Value
 
@@ -81,7 +83,6 @@ DELETE FROM usage_refusals WHERE (provider_id, subscription_id, width, starts_at
     WHERE width = :width AND starts_at < :before LIMIT :limit
 )
 """
-BATCH = 500
 
 
 @dataclass(slots=True)
@@ -196,16 +197,9 @@ async def calls_of(tx: Transaction, provider_id: bytes, width: int, since: int) 
 
 
 async def prune(access: Store, now: int) -> int:
-    """Forget spans that are older than is kept of their width, in small transactions; how many rows."""
+    """Forget spans that are older than is kept of their width; how many rows."""
+    return await pruning.prune(access, *((partial(_forget, width), now - kept) for width, kept in KEPT.items()))
 
-    async def some(tx: Transaction) -> int:
-        rows = 0
-        for width, kept in KEPT.items():
-            for statement in (PRUNE, PRUNE_REFUSALS):
-                rows += await tx.run(statement, width=width, before=now - kept, limit=BATCH)
-        return rows
 
-    total = 0
-    while pruned := await access.write(some):
-        total += pruned
-    return total
+async def _forget(width: int, tx: Transaction, before: int, limit: int) -> int:
+    return sum([await tx.run(sql, width=width, before=before, limit=limit) for sql in (PRUNE, PRUNE_REFUSALS)])

@@ -106,7 +106,7 @@ class Application:
     async def start(self, *, warm: bool = True) -> None:
         """What has to be there before the first request: databases up to date, the shipped classification nodes.
 
-        Without `warm` the first login of an unknown name takes twice as long: for tests, where it tells nobody.
+        Without `warm` the first login of an unknown name takes twice as long: for tests, where that reveals nothing.
         `SchemaError` or `Unavailable` say what stands in the way.
         """
         for store in self._stores:
@@ -195,9 +195,9 @@ class Application:
     def _directories(self) -> dict[str, UserDirectory]:
         found: dict[str, UserDirectory] = {}
         if self.keystore is not None:
-            found["keystore"] = KeystoreUsers(self.keystore)
+            found["keystore"] = KeystoreUsers(self.keystore.store, self.clock)
         if self.vault is not None:
-            found["vault"] = VaultUsers(self.vault)
+            found["vault"] = VaultUsers(self.vault.store, self.clock)
         return found
 
     def _add_chores(self) -> None:

@@ -15,7 +15,7 @@ from strongroom.wire.endpoint import Credential
 
 
 class Credentials:
-    """Authentication as the door asks for it. An area that is not served here has no endpoints, so nobody asks."""
+    """Authentication as the door asks for it. An area that is not served here has no endpoints that could ask."""
 
     def __init__(
         self,

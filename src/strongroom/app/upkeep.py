@@ -40,8 +40,8 @@ class Upkeep:
 
     async def store_usage(self) -> None:
         """Put what was counted since the last time into the access database; kept for later if that fails."""
-        # Shielded: a stop cancels whoever waits here, and what was taken from the counter must not go with it. The
-        # last store of a stop waits for the one under way, before the database is closed.
+        # Shielded: a stop cancels the task that waits here, and what was taken from the counter must not go with it.
+        # The last store of a stop waits for the one under way, before the database is closed.
         while self._storing is not None and not self._storing.done():
             await asyncio.shield(self._storing)
         self._storing = asyncio.create_task(self._store())

@@ -18,6 +18,7 @@ from typing import IO, Annotated, Any, NoReturn
 import msgspec
 
 from strongroom.backup.manifest import MANIFEST, ArchiveRefused, Manifest, TableEntry, fingerprints, parse
+from strongroom.runtime.durable import sync
 from strongroom.runtime.secret import ServerSecret
 from strongroom.storage import Row
 from strongroom.storage.copying import BATCH, Kind, Table
@@ -44,7 +45,7 @@ class Writer:
         """`FileExistsError` where something has that name: no archive is ever overwritten. `OSError`."""
         if path.exists():
             raise FileExistsError
-        _sync(path.parent)  # where that cannot be done at the end, it is better known now
+        sync(path.parent)  # where that cannot be done at the end, it is better known now
         self._path = path
         # Not by the process's number: in containers it is the same each time, and a killed one leaves its file.
         self._partial = path.with_name(f".strongroom-{secrets.token_hex(8)}.partial")
@@ -75,7 +76,7 @@ class Writer:
         os.fsync(self._file.fileno())
         self._file.close()
         self._take_name()
-        _sync(self._path.parent)
+        sync(self._path.parent)
 
     def _take_name(self) -> None:
         try:
@@ -137,7 +138,7 @@ class Reader:
         return set(self.manifest.secret_fingerprints) <= set(fingerprints(secret))
 
     def check_mac(self, secret: ServerSecret) -> None:
-        """Refuse a manifest that somebody without the server secret has written or changed: `ArchiveRefused`."""
+        """Refuse a manifest that was written or changed without the server secret: `ArchiveRefused`."""
         for key in secret.keys("backup"):
             if hmac.compare_digest(hmac.digest(key, self._content, hashlib.sha256).hex().encode(), self._mac):
                 return
@@ -223,11 +224,3 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 def _refuse(name: str) -> NoReturn:
     raise ArchiveRefused(f"{name} is not as it was written") from None
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,12 +5,13 @@ from importlib.resources import files
 from strongroom.runtime.secret import ServerSecret, parse, read
 from strongroom.runtime.settings import Settings
 from strongroom.storage import Unavailable, migrate, structure
-from strongroom.storage.copying import Destination, Snapshot, Table
+from strongroom.storage.copying import Destination, Snapshot, Table, history
 from strongroom.storage.data_locks import DataLocks
 from strongroom.storage.migrate import SchemaError
-from strongroom.storage.open import open_destination, open_snapshot, structure_made, tables_made
+from strongroom.storage.open import open_destination, open_snapshot
+from strongroom.storage.sqlite.tables import schema_made
 
-# Whoever refers comes before what is referred to: a vault user was admitted by a token that the key store had taken
+# An area that refers to another comes before it: a vault user was admitted by a token that the key store had taken
 # before, and both belong to a provider that was there before them. So of two snapshots the later one holds everything
 # that the earlier one speaks of. `access` holds the tables of the portal as well.
 ORDER = ("vault", "keystore", "access")
@@ -34,21 +35,21 @@ def check_history(area: str, applied: list[tuple[int, str]]) -> None:
 
 
 async def tables(area: str, snapshot: Snapshot) -> list[Table]:
-    """Those that its migrations made: what somebody else put beside them no restore would know.
+    """Those that its migrations made: a restore would not know tables that others added.
 
     `SchemaError` where one is missing, or one of its columns.
     """
-    made = tables_made(known(area)[: len(await snapshot.history())])
+    wanted, _ = schema_made(known(area)[: len(await history(snapshot))])
     there = {table.name: set(table.columns) for table in await snapshot.tables()}
-    missing = [table.name for table in made if not set(table.columns) <= there.get(table.name, set())]
+    missing = [table.name for table in wanted if not set(table.columns) <= there.get(table.name, set())]
     if missing:
         raise SchemaError(f"tables of {area}, or columns of them, are missing: {', '.join(missing)}")
-    return made
+    return wanted
 
 
 async def differences(area: str, snapshot: Snapshot) -> list[str]:
     """What of the schema that the migrations made is gone or was changed."""
-    return structure.differences(structure_made(known(area)), await snapshot.structure())
+    return structure.differences(schema_made(known(area))[1], await snapshot.structure())
 
 
 async def snapshots(settings: Settings) -> dict[str, Snapshot]:
@@ -58,7 +59,7 @@ async def snapshots(settings: Settings) -> dict[str, Snapshot]:
         for area in names(settings):
             opened[area] = await open_snapshot(settings.database(area), area)
         for area, snapshot in opened.items():
-            check_history(area, [(number, checksum) for number, _, checksum in await snapshot.history()])
+            check_history(area, [(number, checksum) for number, _, checksum in await history(snapshot)])
     except BaseException:
         await close(opened)
         raise

@@ -1,4 +1,4 @@
-"""Loading: the rows of an archive into databases that nobody sees yet, of either engine."""
+"""Loading: the rows of an archive into databases that are not open to the service yet, of either engine."""
 
 from strongroom.backup import areas
 from strongroom.backup.archive import Reader

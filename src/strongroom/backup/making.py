@@ -11,7 +11,7 @@ from strongroom.backup.manifest import FORMAT, AppliedMigration, AreaEntry, Mani
 from strongroom.runtime.clock import wire_time
 from strongroom.runtime.secret import ServerSecret
 from strongroom.runtime.settings import Settings
-from strongroom.storage.copying import Snapshot
+from strongroom.storage.copying import Snapshot, history
 from strongroom.version import __version__
 
 Progress: TypeAlias = Callable[[str, str, int], None]
@@ -44,5 +44,5 @@ async def _area(writer: Writer, area: str, snapshot: Snapshot, progress: Progres
         entry = await writer.add(area, table, snapshot.rows(table))
         tables.append(entry)
         progress(area, table.name, entry.rows)
-    history = tuple(AppliedMigration(*migration) for migration in await snapshot.history())
-    return AreaEntry(area, snapshot.engine, history, tuple(tables))
+    applied = tuple(AppliedMigration(*migration) for migration in await history(snapshot))
+    return AreaEntry(area, snapshot.engine, applied, tuple(tables))

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from strongroom.runtime.secret import ServerSecret
-from strongroom.storage.copying import Column, Table
+from strongroom.storage.copying import Column
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -39,11 +39,7 @@ class TableEntry(msgspec.Struct, frozen=True):
     sha256: _Text
     """Of the rows as they are written, in hexadecimal."""
     size: _Count | None = None
-    """Of the same, in bytes: nobody unpacks more than that. None in an archive of the first format."""
-
-    @property
-    def table(self) -> Table:
-        return Table(self.name, self.columns)
+    """Of the same, in bytes: no more than that is unpacked. None in an archive of the first format."""
 
 
 class AreaEntry(msgspec.Struct, frozen=True):
@@ -60,6 +56,10 @@ class Manifest(msgspec.Struct, frozen=True):
     secret_fingerprints: tuple[_Text, ...]
     """Of the server secrets that were active, the current one first."""
     areas: tuple[AreaEntry, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for area in self.areas for table in area.tables)
 
 
 def fingerprints(secret: ServerSecret) -> tuple[str, ...]:

@@ -55,8 +55,8 @@ async def _fill(reader: Reader, settings: Settings, opened: dict[str, Destinatio
             for area, destination in opened.items():
                 await _load(reader, entries[area], destination, progress)
             await access.mark_loaded()
-        # From here on the access database, which every process opens, remembers that all of it is there: whoever comes
-        # again after a crash only takes the marks away.
+        # From here on the access database, which every process opens, remembers that all of it is there: a restore
+        # that is run again after a crash only takes the marks away.
         for area, destination in reversed(opened.items()):
             if (await destination.state()).stage in (Stage.loading, Stage.loaded):
                 await destination.unmark()
@@ -66,7 +66,7 @@ async def _fill(reader: Reader, settings: Settings, opened: dict[str, Destinatio
 
 
 async def _shut_services_out(opened: dict[str, Destination]) -> None:
-    # One whose schemas were dropped would go on with what it remembers of them, and nobody would have logged out.
+    # One whose schemas were dropped would go on with what it remembers of them, sessions included.
     for area, destination in opened.items():
         if not await destination.shut_out():
             raise RestoreRefused(

@@ -12,7 +12,7 @@ from strongroom.backup.manifest import ArchiveRefused, AreaEntry, Manifest
 from strongroom.runtime.secret import ServerSecret
 from strongroom.runtime.settings import Settings
 from strongroom.storage import Unavailable, migrate
-from strongroom.storage.copying import Snapshot
+from strongroom.storage.copying import Snapshot, history
 from strongroom.storage.open import open_destination, open_snapshot
 
 
@@ -22,7 +22,7 @@ class Verified:
 
     manifest: Manifest
     authentic: bool
-    """Whether its MAC could be checked: otherwise one that somebody wrote anew cannot be told from ours."""
+    """Whether its MAC could be checked: otherwise a forged one cannot be distinguished from ours."""
     findings: list[str]
 
 
@@ -41,7 +41,7 @@ async def verify_archive(source: Path, secret: ServerSecret | None, progress: Pr
             raise ArchiveRefused("the archive does not hold the area that every backup has, access")
         for entry in reader.manifest.areas:
             loading.check_history(entry)
-        # First of all: what an archive was changed to is neither loaded nor told as a finding.
+        # First of all: what an archive was changed to is neither loaded nor reported as a finding.
         reader.check_rows()
         with TemporaryDirectory(prefix="strongroom-verify-") as folder:
             found = await _verify_rows(reader, secret if authentic else None, Path(folder), progress)
@@ -105,7 +105,7 @@ async def _in_area(area: str, snapshot: Snapshot, secret: ServerSecret | None) -
 
 
 async def _sentences(area: str, snapshot: Snapshot, secret: ServerSecret | None) -> list[str]:
-    if migrate.pending(areas.known(area), {number: checksum for number, _, checksum in await snapshot.history()}):
+    if migrate.pending(areas.known(area), {number: checksum for number, _, checksum in await history(snapshot)}):
         return ["the schema is not up to date: start the service once, then verify again"]
     damage = await snapshot.damage() or await _unreadable(area, snapshot)
     if damage:

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -68,7 +68,7 @@ def admission_token() -> str | None:
     return given or None
 
 
-def service(url: str | None, realm: str | None, state_dir: str | None, **options: Any) -> "Strongroom":
+def service(url: str | None, realm: str | None, state_dir: str | None) -> "Strongroom":
     """The client; the subscription key comes from STRONGROOM_SUBSCRIPTION_KEY."""
     if url is None and not os.environ.get("STRONGROOM_URL"):
         raise SettingRefused("which service? Set STRONGROOM_URL or use --url")
@@ -81,7 +81,6 @@ def service(url: str | None, realm: str | None, state_dir: str | None, **options
         realm=realm or os.environ.get("STRONGROOM_REALM") or None,
         state_dir=state_dir,
         progress=show_progress if is_terminal(sys.stderr) else None,
-        **options,
     )
 
 

@@ -3,11 +3,11 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from strongroom.cli.output import Failed, json_option, note, print_fields, print_json
+from strongroom.cli.output import Failed, data_option, json_option, note, print_json, print_record
 from strongroom.cli.server_secret import server_secret
 from strongroom.runtime.settings import load
 
@@ -23,14 +23,13 @@ _ENDED = (
     "Every session and admission token has ended; users log in again. Keys that were revoked or regenerated, and "
     "passphrases that were changed, after the backup are as they were before: revoke and change them again."
 )
-_data = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
 _areas = click.option("--areas", metavar="LIST", help="The areas, as for serve. [default: STRONGROOM_AREAS, or all]")
 _quiet = click.option("--quiet", is_flag=True, help="Do not tell what is being done.")
 
 
 @click.command()
 @click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
-@_data
+@data_option
 @_areas
 @_quiet
 @json_option
@@ -38,7 +37,7 @@ def backup(target: Path, data: str | None, areas: str | None, quiet: bool, as_js
     """Write everything the service keeps to the new file TARGET, while it runs.
 
     The databases are those of the settings, as for `serve`. Whatever was acknowledged before the command was started
-    is in the archive. It is readable by its owner only and is not encrypted: whoever has it has the databases.
+    is in the archive. It is readable by its owner only and is not encrypted: its holder has the databases.
     """
     from strongroom.backup.making import back_up
 
@@ -52,16 +51,14 @@ def backup(target: Path, data: str | None, areas: str | None, quiet: bool, as_js
         raise Failed("the target exists, and no archive is ever overwritten: give another name") from None
     except OSError as error:
         raise Failed(f"the target cannot be written: {error.strerror}") from None
-    rows = sum(table.rows for area in manifest.areas for table in area.tables)
-    _show(
-        {"file": str(target), "created_at": manifest.created_at, "rows": rows, "bytes": target.stat().st_size}, as_json
-    )
+    record = {"file": str(target), "created_at": manifest.created_at, "rows": manifest.rows}
+    print_record(record | {"bytes": target.stat().st_size}, as_json)
     note(_KEEP_APART)
 
 
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@_data
+@data_option
 @_areas
 @_quiet
 @json_option
@@ -79,14 +76,13 @@ def restore(source: Path, data: str | None, areas: str | None, quiet: bool, as_j
     if secret is None:
         raise Failed("there is no server secret: put the deployment's file `secret` into the data folder first")
     manifest = asyncio.run(run(settings, secret, source, _progress(quiet)))
-    rows = sum(table.rows for area in manifest.areas for table in area.tables)
-    _show({"file": str(source), "created_at": manifest.created_at, "rows": rows}, as_json)
+    print_record({"file": str(source), "created_at": manifest.created_at, "rows": manifest.rows}, as_json)
     note(_ENDED)
 
 
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
-@_data
+@data_option
 @_areas
 @_quiet
 @json_option
@@ -117,14 +113,10 @@ def _verify_archive(source: Path, secret: "ServerSecret | None", quiet: bool, as
 
     verified = asyncio.run(verify_archive(source, secret, _progress(quiet)))
     manifest, found = verified.manifest, verified.findings
-    rows = sum(table.rows for area in manifest.areas for table in area.tables)
     held = ", ".join(area.name for area in manifest.areas)
-    record: dict[str, str | int | bool] = {"created_at": manifest.created_at, "areas": held, "rows": rows}
+    record: dict[str, Any] = {"created_at": manifest.created_at, "areas": held, "rows": manifest.rows}
     record |= {"authentic": verified.authentic, "sound": not found}
-    if as_json:
-        print_json(record | {"findings": found})
-    else:
-        print_fields({name: str(value) for name, value in record.items()})
+    print_record(record | ({"findings": found} if as_json else {}), as_json)
     if not verified.authentic:
         note(
             "The rows agree with the manifest, but the manifest could not be checked: that needs the server secret it "
@@ -138,13 +130,6 @@ def _tell(findings: list[str], conclusion: str) -> None:
         note(sentence)
     if findings:
         raise Failed(conclusion)
-
-
-def _show(record: dict[str, str | int | bool], as_json: bool) -> None:
-    if as_json:
-        print_json(record)
-    else:
-        print_fields({name: str(value) for name, value in record.items()})
 
 
 def _progress(quiet: bool) -> "Progress":

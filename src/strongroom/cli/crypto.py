@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from strongroom.cli.output import Failed, json_option, note, print_fields, print_json, style
+from strongroom.cli.output import Failed, json_option, note, print_json, print_record, style
 
 if TYPE_CHECKING:
     from strongroom.crypto.inspection import Explanation
@@ -22,9 +22,9 @@ def crypto() -> None:
 @crypto.command("account-secret")
 @json_option
 def account_secret(as_json: bool) -> None:
-    """Make an account secret: with one, a stolen database is worthless even to whoever guesses the passphrase.
+    """Make an account secret: with one, a stolen database is worthless even with the right passphrase.
 
-    Hand it to `register` and `unlock` as STRONGROOM_ACCOUNT_SECRET. Who loses it loses the account.
+    Hand it to `register` and `unlock` as STRONGROOM_ACCOUNT_SECRET. Without it the account is lost.
     """
     from strongroom.crypto.passphrases import AccountSecret
 
@@ -54,7 +54,7 @@ def inspect(value: str | None, as_json: bool) -> None:
     if as_json:
         print_json(asdict(explanation))
     else:
-        print_fields(_lines(explanation))
+        print_record(_lines(explanation), as_json)
     for warning in explanation.warnings:
         note(f"{style('warning:', sys.stderr, fg='yellow')} {warning}")
     if explanation.kind == "unknown":

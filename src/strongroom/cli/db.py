@@ -8,11 +8,9 @@ from importlib.resources.abc import Traversable
 
 import click
 
-from strongroom.cli.output import json_option, note, print_json, print_table
+from strongroom.cli.output import data_option, json_option, note, print_json, print_table
 from strongroom.runtime.settings import Settings, is_postgres, load
 from strongroom.storage.open import Status, open_store, read_status, sqlite_path
-
-_data = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
 
 
 @click.group()
@@ -25,7 +23,7 @@ def db() -> None:
 
 
 @db.command()
-@_data
+@data_option
 @json_option
 def status(data: str | None, as_json: bool) -> None:
     """Show which migrations each database has seen and which are pending. Changes nothing."""
@@ -33,7 +31,7 @@ def status(data: str | None, as_json: bool) -> None:
 
 
 @db.command()
-@_data
+@data_option
 @json_option
 def migrate(data: str | None, as_json: bool) -> None:
     """Run what is pending on each database: forward only, each migration wholly or not at all.

@@ -1,4 +1,4 @@
-"""Which errors are told as one line, and with which exit code. Imported only once something went wrong."""
+"""Which errors are shown as one line, and with which exit code. Imported only once something went wrong."""
 
 import sys
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _EXTRA_MODULES = frozenset({"argon2", "httptools", "jinja2", "markupsafe", "PIL"
 
 
 def as_failed(error: Exception) -> Failed | None:
-    """The failure to end with, or None for what nobody foresaw: that keeps its traceback."""
+    """The failure to end with, or None for an unforeseen error, which keeps its traceback."""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRA_MODULES:
         return Failed("this needs the service, which is not installed: pip install 'strongroom[server]'")
     if not isinstance(error, (StrongroomError, *_service_errors())):
@@ -31,7 +31,7 @@ def as_failed(error: Exception) -> Failed | None:
     if name in _BAD_SETTINGS:
         return SettingRefused(str(error))
     if name == "Unavailable":
-        # The operator sits at the terminal: unlike a caller, they are told the cause.
+        # The operator sits at the terminal and, unlike a caller, sees the cause.
         cause = f": {error.__cause__}" if error.__cause__ is not None else ""
         return NotAvailable(f"the database cannot be used{cause}")
     return NotAvailable(str(error)) if name == "ServiceUnavailable" else Failed(str(error))

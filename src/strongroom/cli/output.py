@@ -3,9 +3,9 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
@@ -49,7 +49,12 @@ class Interrupted(Failed):
     exit_code = ExitCode.interrupted.value
 
 
+Record: TypeAlias = Mapping[str, Any]
+Columns: TypeAlias = Mapping[str, str | Callable[[Record], str]]
+"""What stands under each heading: a field, or what a function makes of the record."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print data as JSON.")
+data_option = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
 
 
 def is_terminal(stream: Any) -> bool:
@@ -62,7 +67,7 @@ def wants_colour(stream: Any) -> bool:
 
 
 def style(text: str, stream: Any = None, **options: Any) -> str:
-    """`text` with colours, where its stream shows them (standard output unless told otherwise)."""
+    """`text` with colours, where its stream (standard output by default) shows them."""
     return click.style(text, **options) if wants_colour(stream or sys.stdout) else text
 
 
@@ -85,7 +90,26 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         click.echo(style(text, bold=True) if number == 0 else text)
 
 
-def print_fields(fields: Mapping[str, str]) -> None:
-    width = max(map(len, fields), default=0)
-    for name, value in fields.items():
-        click.echo(f"{name.ljust(width)}  {value}")
+def print_record(record: Record, as_json: bool) -> None:
+    """As JSON, or one line for each field."""
+    if as_json:
+        print_json(dict(record))
+        return
+    width = max(map(len, record), default=0)
+    for name, value in record.items():
+        click.echo(f"{name.ljust(width)}  {_cell(value)}")
+
+
+def print_records(records: Sequence[Record], columns: Columns, as_json: bool) -> None:
+    """All fields as JSON, or the columns as a table."""
+    if as_json:
+        print_json(records)
+        return
+    rows = [[_cell(record[of] if isinstance(of, str) else of(record)) for of in columns.values()] for record in records]
+    print_table(tuple(columns), rows)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return "-" if value is None else str(value)

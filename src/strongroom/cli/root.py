@@ -6,6 +6,7 @@ import click
 
 from strongroom.cli.lazy import LazyGroup
 from strongroom.cli.output import EXIT_CODES, Interrupted
+from strongroom.version import __version__
 
 _MEMBERS = {
     "demo": ("strongroom.cli.demo:demo", "Start a service and walk one user's whole journey, step by step."),
@@ -48,23 +49,13 @@ def _epilog() -> str:
     return f"\b\nExit codes:\n{codes}"
 
 
-def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        from strongroom.version import __version__
-
-        click.echo(f"strongroom {__version__}")
-        ctx.exit()
-
-
 @click.group(
     cls=Program,
     members=_MEMBERS,
     epilog=_epilog(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and end."
-)
+@click.version_option(__version__, message="strongroom %(version)s", help="Show the version and end.")
 def root() -> None:
     """A key store and data vault whose operator cannot read what it keeps.
 

@@ -5,16 +5,15 @@ import gc
 import os
 import signal
 import socket
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
-from types import FrameType
 from typing import TypeAlias
 
 from strongroom.access.sandbox import NAME, NotOurs
 from strongroom.app import Application
-from strongroom.cli.output import ExitCode, Failed, SettingRefused
-from strongroom.cli.workers import Ready, Supervisor
+from strongroom.cli.output import Failed, SettingRefused
+from strongroom.cli.workers import Ready, Supervisor, end_now
 from strongroom.http.client_address import TrustedProxies
 from strongroom.http.limits import Limits
 from strongroom.http.server import BACKLOG, Server, bind, fast_loop, stop_on_signals
@@ -33,10 +32,11 @@ Announce: TypeAlias = Callable[[str, dict[str, str]], None]
 def run(settings: Settings, sandbox: bool, announce: Announce, workers: int = 1) -> None:
     """Serve until SIGINT or SIGTERM, which end the process with exit code 0; `Failed` where it cannot start."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
+        signal.signal(number, end_now)
     configure(settings.log_level)
     # Bound before anything is built: with port 0 only the socket knows what image URLs have to say.
-    listener = _listen(settings)
+    with _listening_on(settings):
+        listener = bind(settings.host, settings.port)
     try:
         settings = replace(settings, port=listener.getsockname()[1])
         if workers == 1:
@@ -95,7 +95,8 @@ async def _serve(
         )
         await application.start()
         stop_on_signals(server)
-        _start_listening(settings, listener)
+        with _listening_on(settings):
+            listener.listen(BACKLOG)
         await server.serve(listener, lambda: _listening(announce, settings.base_url, keys))
     except NotOurs:
         raise Failed(
@@ -107,7 +108,7 @@ async def _serve(
 
 
 def _listening(announce: Announce, base_url: str, keys: dict[str, str]) -> None:
-    # What was made until now stays to the end: nobody need look through it for garbage while requests wait.
+    # What was made until now stays to the end: the collector need not look through it while requests wait.
     gc.collect()
     gc.freeze()
     # Requests leave nothing that goes in circles, so that looking for it as often as usual finds what is in use.
@@ -124,24 +125,10 @@ def _open(settings: Settings) -> Application:
         raise SettingRefused(str(error)) from None
 
 
-def _listen(settings: Settings) -> socket.socket:
+@contextmanager
+def _listening_on(settings: Settings) -> Iterator[None]:
     try:
-        return bind(settings.host, settings.port)
+        yield
     except OSError as error:
-        raise _cannot_listen(settings, error) from None
-
-
-def _start_listening(settings: Settings, listener: socket.socket) -> None:
-    try:
-        listener.listen(BACKLOG)
-    except OSError as error:
-        raise _cannot_listen(settings, error) from None
-
-
-def _cannot_listen(settings: Settings, error: OSError) -> Failed:
-    return Failed(f"cannot listen on {settings.host} port {settings.port}: {error.strerror or 'no such address'}")
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    """Before the server takes signals over there is nothing to finish."""
-    sys.exit(ExitCode.done)
+        reason = error.strerror or "no such address"
+        raise Failed(f"cannot listen on {settings.host} port {settings.port}: {reason}") from None

@@ -18,7 +18,7 @@ _ONE_PROCESS = (
     "so one process serves a data folder"
 )
 _DATABASES = tuple(name for name in meanings() if name.endswith("_database"))
-# Whoever tries the service out with many requests at once should meet the service, not its queue.
+# A developer who tries the service out with many requests at once should meet the service, not its queue.
 _SANDBOX_LIMITS = {"hashing_queue": "4096", "connections": "4096", "connections_per_network": "4096"}
 
 
@@ -66,7 +66,7 @@ def _epilog() -> str:
     "--sandbox",
     is_flag=True,
     help="Make a sandbox provider with keys, print them, and lift the limits on connections and waiting logins. "
-    "Not for production: whoever sees the output can register users.",
+    "Not for production: every reader of the output can register users.",
 )
 @click.option(
     "--workers",
@@ -77,7 +77,7 @@ def _epilog() -> str:
 )
 @json_option
 def serve(sandbox: bool, workers: int, as_json: bool, **given: str | None) -> None:
-    """Run the service until it is told to stop (SIGINT or SIGTERM), then finish what is in progress.
+    """Run the service until SIGINT or SIGTERM, then finish what is in progress.
 
     With --json one line of JSON is printed once the service listens: base_url, and with --sandbox also
     subscription_key, secondary_subscription_key, inactive_subscription_key and provider_api_key.
@@ -135,15 +135,7 @@ def exports(base_url: str, keys: dict[str, str]) -> dict[str, str]:
 
 def curl(base_url: str, keys: dict[str, str]) -> str:
     """Endpoint 1 as a line for the shell."""
-    return shlex.join(
-        [
-            "curl",
-            "-X",
-            "POST",
-            f"{base_url}/keystore/admission_tokens",
-            "-H",
-            f"Service-Subscription-Key: {keys['subscription_key']}",
-            "-H",
-            f"Authorization: {keys['provider_api_key']}",
-        ]
-    )
+    command = ["curl", "-X", "POST", f"{base_url}/keystore/admission_tokens"]
+    command += ["-H", f"Service-Subscription-Key: {keys['subscription_key']}"]
+    command += ["-H", f"Authorization: {keys['provider_api_key']}"]
+    return shlex.join(command)

@@ -36,7 +36,7 @@ class Supervisor:
         self._serve = serve
         self._started: dict[int, float] = {}
         self._stopping = False
-        # Nothing is written to it: it closes when this process ends, whatever ended it.
+        # Nothing is written to it: it closes when this process ends, even if it is killed.
         self._life = os.pipe()
 
     def run(self, when_ready: Ready) -> None:
@@ -98,7 +98,7 @@ class Supervisor:
         try:
             os.setpgid(0, 0)  # Ctrl-C is for the parent, which passes it on: twice would cut requests off
             for number in _SIGNALS:
-                signal.signal(number, _exit)
+                signal.signal(number, end_now)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             os.close(self._life[1])
             threading.Thread(target=_end_with_parent, args=(self._life[0],), daemon=True).start()
@@ -162,7 +162,7 @@ def _end_with_parent(life: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _exit(number: int, frame: FrameType | None) -> None:
+def end_now(number: int, frame: FrameType | None) -> None:
     """Before the server takes signals over there is nothing to finish."""
     sys.exit(ExitCode.done)
 

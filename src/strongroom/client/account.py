@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from functools import partial
-from types import TracebackType
 from typing import Final, Self, final
 
 import msgspec
@@ -99,10 +98,7 @@ class AsyncAccount:
         if purpose in self._keyring.purposes:
             return
         listing = await subject.calls.list_data_encryption_keys(subject.session)
-        keys = await open_data_encryption_keys(
-            subject.connection, self._keyring, listing.data_encryption_keys, subject.mode
-        )
-        for key in keys:
+        for key in await open_data_encryption_keys(subject, self._keyring, listing.data_encryption_keys):
             if key.uid is not None and not self._keyring.knows(key):
                 self._keyring.add(key)
         if purpose not in self._keyring.purposes:
@@ -115,7 +111,7 @@ class AsyncAccount:
         record = await self._stored_keypair(tag)
         if record is None:
             raise NoSuchKey("the account has no keypair with this tag")
-        return await self._opened_keypair(record, tag)
+        return await open_keypair(self._subject, self._keyring, record, tag)
 
     async def create_keypair(self, tag: str) -> OpenKeypair:
         """Have a keypair with this tag (at most 128 bytes): the stored one, or a new RSA 4096 one (seconds).
@@ -125,7 +121,7 @@ class AsyncAccount:
         record = await self._stored_keypair(tag)
         if record is None:
             record = await store_keypair(self._subject, self._keyring, tag)
-        return await self._opened_keypair(record, tag)
+        return await open_keypair(self._subject, self._keyring, record, tag)
 
     async def classification_nodes(
         self,
@@ -158,19 +154,13 @@ class AsyncAccount:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self.close()
 
     async def _stored_keypair(self, tag: str) -> keystore.Keypair | None:
         self._check_open()
         _check_tag(tag)
         return await found(self._subject.calls.read_keypair_by_external_identifier(self._subject.session, tag))
-
-    async def _opened_keypair(self, record: keystore.Keypair, tag: str) -> OpenKeypair:
-        subject = self._subject
-        return await open_keypair(subject.connection, subject.reporter, self._keyring, record, tag, subject.mode)
 
     def _check_open(self) -> None:
         if self._closed:

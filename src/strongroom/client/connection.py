@@ -38,7 +38,7 @@ _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
 _SECONDS: Final = re.compile(r"[0-9]{1,6}\Z")
 
 
-class Connection:
+class ServiceConnection:
     """The settings of one service. The repr shows addresses only.
 
     Addresses are https, or http to a loopback name or address; anything else is refused, and so is an address with
@@ -80,7 +80,7 @@ class Connection:
         self._channel = Channel(timeout, transport)
 
     def __repr__(self) -> str:
-        return f"Connection({self.keystore_url!r}, {self.vault_url!r}, realm={self.realm!r})"
+        return f"ServiceConnection({self.keystore_url!r}, {self.vault_url!r}, realm={self.realm!r})"
 
     @property
     def provider_api_key(self) -> Secret[str]:
@@ -91,24 +91,24 @@ class Connection:
     async def ask(
         self,
         endpoint: Endpoint[P, Q, B, R],
+        credential: str | Secret[str] | None = None,
         *,
         body: B | None = None,
         query: Q | None = None,
         path: P | None = None,
-        credential: Secret[str] | None = None,
     ) -> R:
         """A call that is answered with a record; an answer of another shape is a `ProtocolViolation`."""
-        reply = await self.converse(endpoint, body=body, query=query, path=path, credential=credential)
+        reply = await self.converse(endpoint, credential, body=body, query=query, path=path)
         return _decode(reply, endpoint.answer, "application/json")
 
     async def converse(
         self,
         endpoint: AnyEndpoint,
+        credential: str | Secret[str] | None = None,
         *,
         body: msgspec.Struct | None = None,
         query: msgspec.Struct | None = None,
         path: msgspec.Struct | None = None,
-        credential: Secret[str] | None = None,
     ) -> Reply:
         """Ask, let the observer see it, and return the reply if it is a success; refusals become errors of the tree."""
         request = self._request(endpoint, body, query, path, credential)
@@ -163,10 +163,13 @@ class Connection:
         body: msgspec.Struct | OctetBody | None,
         query: msgspec.Struct | None,
         path: msgspec.Struct | None,
-        credential: Secret[str] | None,
+        credential: str | Secret[str] | None,
         headers: dict[str, str] | None = None,
     ) -> Request:
-        """The request for this call. Every area's credential goes to that area's address and to no other."""
+        """The request for this call. Every area's credential goes to that area's address and to no other.
+
+        `ConfigurationRefused` for a credential that is not fit for a header.
+        """
         base = self.vault_url if endpoint.path.startswith(_VAULT_PATHS) else self.keystore_url
         try:
             segments = {} if path is None else msgspec.structs.asdict(path)
@@ -190,7 +193,9 @@ class Connection:
                 raise ConfigurationRefused("a subscription key is needed")
             given["Service-Subscription-Key"] = self._subscription_key.reveal()
         if credential is not None:
-            given["Authorization"] = credential.reveal()
+            given["Authorization"] = presentable(
+                credential if isinstance(credential, str) else credential.reveal()
+            ).reveal()
         return Request(endpoint.method, url, given, content)
 
 
@@ -250,7 +255,7 @@ def _refusal(reply: Reply) -> ClientError:
     if reply.status >= 500:
         return ServiceUnavailable("the service cannot answer now", retry_after=retry_after, status=reply.status)
     if reply.status < 400:
-        # Following a redirect would carry credentials and bodies to an address nobody configured.
+        # Following a redirect would carry credentials and bodies to an address that was not configured.
         return ProtocolViolation("the answer is neither a success nor a refusal")
     try:
         problem = _decode(reply, Problem, "application/problem+json", "application/json")

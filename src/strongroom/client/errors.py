@@ -24,30 +24,9 @@ StrongroomError                    root, shared with strongroom.crypto
 import re
 from typing import Any, Final
 
-from strongroom.crypto.errors import CryptoError, StrongroomError
+from strongroom.crypto.errors import CryptoError as CryptoError
+from strongroom.crypto.errors import StrongroomError as StrongroomError
 from strongroom.wire.refusal import Fault, Problem, Refusal
-
-__all__ = [
-    "AccountClosed",
-    "AdmissionTokenUsed",
-    "ClientError",
-    "ConfigurationRefused",
-    "CryptoError",
-    "InvalidCredentials",
-    "NoSuchKey",
-    "ProtocolViolation",
-    "ReadBackMismatch",
-    "RegistrationIncomplete",
-    "RollbackDetected",
-    "ServiceRefused",
-    "ServiceUnavailable",
-    "SessionExpired",
-    "SessionRefused",
-    "StateFileUnreadable",
-    "StrongroomError",
-    "UnlockRefused",
-    "UsernameTaken",
-]
 
 _DETAIL_LIMIT: Final = 300
 _FAULT_LIMIT: Final = 16
@@ -115,7 +94,7 @@ class SessionExpired(ServiceRefused):
 
 
 class UsernameTaken(ServiceRefused):
-    """Somebody else has this username; the admission token is still good."""
+    """Another user has this username; the admission token is still good."""
 
 
 class AdmissionTokenUsed(ServiceRefused):

@@ -85,21 +85,18 @@ class Keyring:
 
     def open(self, serialized: str, purpose: str, context: str, mode: Mode) -> bytes:
         """Decrypt under whichever DEK of this purpose fits; in compat mode also under those without a purpose."""
-        keys = self._of(purpose) if mode is Mode.STRICT else [*self._of(purpose, none=True), *self._of(None, none=True)]
-        if not keys:
-            raise NoSuchKey("the account has no data encryption key for this purpose")
-        for key in keys:
+        for key in self._of(purpose) if mode is Mode.STRICT else self._of(purpose, None):
             try:
                 return key.open(serialized, self.account, context, mode)
             except DecryptionFailed:
                 continue
         raise DecryptionFailed
 
-    def _of(self, purpose: str | None, *, none: bool = False) -> list[DataEncryptionKey]:
+    def _of(self, *purposes: str | None) -> list[DataEncryptionKey]:
         if self._key_encryption_key is None:
             raise AccountClosed
-        found = [key for key in self._data_encryption_keys if key.purpose == purpose]
-        if not found and not none:
+        found = [key for purpose in purposes for key in self._data_encryption_keys if key.purpose == purpose]
+        if not found:
             raise NoSuchKey("the account has no data encryption key for this purpose")
         return found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from strongroom.client.calls import AsyncCalls
-from strongroom.client.connection import Connection
+from strongroom.client.connection import ServiceConnection
 from strongroom.client.errors import ProtocolViolation, ServiceRefused, UnlockRefused
 from strongroom.client.keyring import Keyring, OpenKeypair
 from strongroom.client.pins import Pins, digest
@@ -34,7 +34,7 @@ _VERIFICATION_PREFIX: Final = "srva1."
 class Subject:
     """Whose account it is, and what it is opened with."""
 
-    connection: Connection
+    connection: ServiceConnection
     calls: AsyncCalls
     reporter: Reporter = field(repr=False)
     username: str
@@ -55,7 +55,7 @@ class Derived:
 
 @contextmanager
 def unlocking(realm: str) -> Iterator[None]:
-    """Whatever is wrong with a stored value or the passphrase, the caller sees the one refusal."""
+    """If anything is wrong with a stored value or the passphrase, the caller sees the one refusal."""
     try:
         yield
     except CryptoError:
@@ -73,7 +73,7 @@ async def found(reading: Awaitable[T]) -> T | None:
 
 
 async def log_in(calls: AsyncCalls, username: str, field_value: Secret[str]) -> Secret[str]:
-    """Create a key store session for this user and nobody else."""
+    """Create a key store session for this user and no other."""
     record = await calls.create_session(username, field_value.reveal())
     try:
         same = canonical_username(record.username) == canonical_username(username)
@@ -126,36 +126,32 @@ def open_key_encryption_key(subject: Subject, derived: Derived, record: keystore
 
 
 async def open_data_encryption_keys(
-    connection: Connection, keyring: Keyring, records: Iterable[keystore.DataEncryptionKey], mode: Mode
+    subject: Subject, keyring: Keyring, records: Iterable[keystore.DataEncryptionKey]
 ) -> list[DataEncryptionKey]:
     """Unwrap stored DEKs. Their number is the service's choice, so this is work and not done on an event loop."""
     key_encryption_key = keyring.key_encryption_key
 
     def unwrap() -> list[DataEncryptionKey]:
-        return [
-            key_encryption_key.unwrap_data_encryption_key(record.serialized_data_encryption_key, keyring.account, mode)
-            for record in records
-        ]
+        texts = [record.serialized_data_encryption_key for record in records]
+        return [key_encryption_key.unwrap_data_encryption_key(text, subject.account, subject.mode) for text in texts]
 
-    with unlocking(connection.realm):
+    with unlocking(subject.connection.realm):
         return await in_thread(unwrap)
 
 
-async def open_keypair(
-    connection: Connection, reporter: Reporter, keyring: Keyring, record: keystore.Keypair, tag: str, mode: Mode
-) -> OpenKeypair:
+async def open_keypair(subject: Subject, keyring: Keyring, record: keystore.Keypair, tag: str) -> OpenKeypair:
     """Unwrap a stored keypair and check that its halves, the fingerprint and the tag belong together."""
     identifiers = [item.identifier for item in record.external_identifiers]
     # The binding holds the first tag; a keypair that merely carries this one as well was not made for it.
-    wanted = identifiers[:1] if mode is Mode.STRICT else identifiers
+    wanted = identifiers[:1] if subject.mode is Mode.STRICT else identifiers
     if tag not in wanted:
         raise ProtocolViolation("the keypair does not carry the tag asked for")
-    with unlocking(connection.realm):
+    with unlocking(subject.connection.realm):
         public_key = PublicKey.parse(record.public_key)
         key_encryption_key = keyring.key_encryption_key
-        private_key = await reporter.work(
+        private_key = await subject.reporter.work(
             lambda: key_encryption_key.unwrap_private_key(
-                record.encrypted_serialized_key, keyring.account, identifiers[0], public_key, mode
+                record.encrypted_serialized_key, subject.account, identifiers[0], public_key, subject.mode
             ),
             "Open the private key",
         )

@@ -1,4 +1,4 @@
-"""Progress: what a registration or an unlock is doing, told to a callback at starts, ends and during long work."""
+"""Progress: what a registration or an unlock is doing, reported to a callback at starts, ends and during long work."""
 
 import time
 from collections.abc import AsyncIterator, Callable

@@ -135,7 +135,7 @@ class KeyStoring:
         if not self._fresh:
             listing = await subject.calls.list_data_encryption_keys(subject.session)
             records.extend(listing.data_encryption_keys)
-        for key in await open_data_encryption_keys(subject.connection, keyring, records, subject.mode):
+        for key in await open_data_encryption_keys(subject, keyring, records):
             keyring.add(key)
         if DATA_PURPOSE not in keyring.purposes:
             if self._known:
@@ -151,12 +151,12 @@ class KeyStoring:
         )
         if record is None:
             record = await store_keypair(subject, keyring, VAULT_TAG)
-        keypair = await open_keypair(subject.connection, subject.reporter, keyring, record, VAULT_TAG, subject.mode)
+        keypair = await open_keypair(subject, keyring, record, VAULT_TAG)
         keyring.take_vault_keypair(keypair)
         return record
 
     async def read_back(self, keyring: Keyring, stored: Stored) -> None:
-        """Read everything once more and compare: a service that confirms without storing is told before use.
+        """Read everything once more and compare: a service that confirms without storing is found out before use.
 
         Data encryption keys that another device has added meanwhile are adopted.
         """
@@ -177,7 +177,7 @@ class KeyStoring:
         if not ours <= set(listed):
             raise ReadBackMismatch("data encryption keys")
         added = [record for text, record in listed.items() if text not in ours]
-        for added_key in await open_data_encryption_keys(subject.connection, keyring, added, subject.mode):
+        for added_key in await open_data_encryption_keys(subject, keyring, added):
             keyring.add(added_key)
         keypair = await found(calls.read_keypair_by_external_identifier(session, VAULT_TAG))
         if keypair is None or stored.vault_keypair is None or not _same_keypair(keypair, stored.vault_keypair):

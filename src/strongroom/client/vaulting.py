@@ -3,13 +3,10 @@
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from strongroom.client.calls import AsyncCalls
-from strongroom.client.connection import Connection
 from strongroom.client.errors import ServiceRefused, SessionExpired, SessionRefused
 from strongroom.client.keyring import Keyring
-from strongroom.client.progress import Reporter
+from strongroom.client.opening import Subject
 from strongroom.crypto.errors import CryptoError
-from strongroom.crypto.formats import Mode
 from strongroom.crypto.secret import Secret
 from strongroom.crypto.vault_session import open_vault_session
 from strongroom.wire.refusal import Refusal
@@ -28,19 +25,15 @@ _ACCOUNT_EXISTS: Final = frozenset(
 class VaultAccess:
     """The vault session of one account: obtained when first needed, renewed once when it has expired."""
 
-    def __init__(
-        self, connection: Connection, calls: AsyncCalls, reporter: Reporter, keyring: Keyring, mode: Mode
-    ) -> None:
-        self._connection = connection
-        self._calls = calls
-        self._reporter = reporter
+    def __init__(self, subject: Subject, keyring: Keyring) -> None:
+        self._subject = subject
+        self._calls = subject.calls
         self._keyring = keyring
-        self._mode = mode
         self._session: Secret[str] | None = None
         self._refused = 0
 
     def __repr__(self) -> str:
-        return f"VaultAccess({self._connection!r})"
+        return f"VaultAccess({self._subject.connection!r})"
 
     async def create_account(self, admission_token: str) -> str:
         """Create the vault user, or log in where it exists; returns the encrypted session string."""
@@ -68,10 +61,10 @@ class VaultAccess:
 
     async def accept(self, encrypted: str) -> Secret[str]:
         """Decrypt and check a session string before anything of it can leave (`SessionRefused`)."""
-        private_key = self._keyring.vault_keypair.private_key
+        subject, private_key = self._subject, self._keyring.vault_keypair.private_key
         try:
-            session = await self._reporter.work(
-                lambda: open_vault_session(private_key, encrypted, realm=self._connection.realm, mode=self._mode),
+            session = await subject.reporter.work(
+                lambda: open_vault_session(private_key, encrypted, realm=subject.connection.realm, mode=subject.mode),
                 "Decrypt the session string",
             )
         except CryptoError:

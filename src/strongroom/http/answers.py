@@ -53,7 +53,7 @@ class Stream:
 
 
 Given: TypeAlias = msgspec.Struct | Answer[msgspec.Struct] | Versioned[msgspec.Struct] | Content | Stream | None
-"""Whatever a handler may give back."""
+"""What a handler may give back."""
 
 
 def stream_of(data: bytes, media_type: str, etag: str, headers: Mapping[str, str]) -> Stream:

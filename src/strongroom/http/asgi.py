@@ -13,8 +13,8 @@ Header: TypeAlias = tuple[bytes, bytes]
 Headers: TypeAlias = list[Header]
 
 
-class Whole(ABC):
-    """One request and its answer, with the shorter ways that our own server has beside messages."""
+class DirectExchange(ABC):
+    """One request and its answer without ASGI messages, as our own server can handle them."""
 
     @abstractmethod
     def arrived(self) -> bytes | None:
@@ -28,7 +28,7 @@ class Whole(ABC):
         """
 
 
-def whole(way: Receive | Send) -> Whole | None:
-    """What `receive` or `send` belongs to, if that is our own server's and nobody stands between: he wants messages."""
+def direct(way: Receive | Send) -> DirectExchange | None:
+    """The exchange whose method `receive` or `send` is; None under another server or behind middleware."""
     belongs_to = getattr(way, "__self__", None)
-    return belongs_to if isinstance(belongs_to, Whole) else None
+    return belongs_to if isinstance(belongs_to, DirectExchange) else None

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Any, Protocol, TypeAlias
 
 from strongroom.http import incoming, refusals
-from strongroom.http.asgi import Header, Headers, Receive, Scope, Send, whole
+from strongroom.http.asgi import Header, Headers, Receive, Scope, Send, direct
 from strongroom.http.call import Call
 from strongroom.http.header_lines import constant, line
 from strongroom.http.octets import ClientGone
@@ -75,7 +75,7 @@ class Door:
         started = time.perf_counter()
         request_id = next(self._request_ids)
         route: Route | None = None
-        code: str | None = None
+        failed: Refused | None = None
         try:
             headers = incoming.headers(scope["headers"])
             given = headers.get(b"x-request-id")
@@ -84,23 +84,22 @@ class Door:
             route, parameters = self._table.find(scope["method"], scope["raw_path"])
             status, body, extra = await self._answer(route, parameters, scope, headers, receive)
         except Refused as refused:
-            code = refused.refusal.code
-            status, body, extra = self._problem(refused, request_id)
+            failed = refused
         except Unavailable as unavailable:
             cause = unavailable.__cause__
             _logger.error(
                 "unavailable", extra={"request_id": request_id, "cause": type(cause).__name__}, exc_info=cause
             )
-            code = Refusal.unavailable.code
-            status, body, extra = self._problem(Refused(Refusal.unavailable), request_id)
+            failed = Refused(Refusal.unavailable)
         except ClientGone:
             return
         except Exception:
             _logger.exception("failed", extra={"request_id": request_id})
-            code = Refusal.internal_error.code
-            status, body, extra = self._problem(Refused(Refusal.internal_error), request_id)
+            failed = Refused(Refusal.internal_error)
+        if failed is not None:
+            status, body, extra = self._problem(failed, request_id)
         keeps = route is not None and status < 400 and route.keeps
-        exchange = whole(send)
+        exchange = direct(send)
         if (
             exchange is None
             or not isinstance(extra, tuple)
@@ -111,8 +110,8 @@ class Door:
             sent = [*self._headers(extra, keeps), (b"x-request-id", request_id.encode())]
             try:
                 await _send(send, status, sent, body, is_head=scope["method"] == "HEAD")
-            except ConnectionResetError:
-                pass  # the caller is gone, and a stream need not be made to its end
+            except ClientGone:
+                pass  # a stream need not be made to its end
             except Exception:
                 _logger.exception("an answer broke off", extra={"request_id": request_id})
                 raise  # the server ends the connection: what was sent must not pass for the whole
@@ -120,7 +119,7 @@ class Door:
         if self._usage is not None:
             caller = scope.get("strongroom.subscription")
             if caller is not None:
-                self._usage.count(caller, code, seconds)
+                self._usage.count(caller, None if failed is None else failed.refusal.code, seconds)
         if self._access_log is not None:
             path = route.endpoint.path if route else "-"
             method = scope["method"] if route else "-"
@@ -181,7 +180,7 @@ class Door:
 
 
 async def _send(send: Send, status: int, headers: Headers, body: bytes | Piece, *, is_head: bool) -> None:
-    """The answer in messages. A stream that breaks off raises, so that the server ends the connection."""
+    """The answer in messages; `ClientGone` where the caller hangs up, any other failure of a stream as it is."""
     length = len(body) if isinstance(body, bytes) else body.length
     if length is not None and status not in (204, 304):
         headers.append((b"content-length", b"%d" % length))
@@ -189,9 +188,11 @@ async def _send(send: Send, status: int, headers: Headers, body: bytes | Piece, 
     if isinstance(body, Piece) and not is_head:
         async with aclosing(body.stream.read(body.start, body.stop)) as pieces:
             async for piece in pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        body = b""
-    await send({"type": "http.response.body", "body": b"" if is_head or isinstance(body, Piece) else body})
+                try:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                except ConnectionResetError:  # here alone: what makes the stream may raise the same
+                    raise ClientGone from None
+    await send({"type": "http.response.body", "body": body if isinstance(body, bytes) and not is_head else b""})
 
 
 def _request_ids() -> Iterator[str]:

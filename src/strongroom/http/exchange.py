@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 from strongroom.http import refusals
-from strongroom.http.asgi import Application, Message, Scope, Whole
+from strongroom.http.asgi import Application, DirectExchange, Message, Scope
 from strongroom.http.header_lines import CONSTANT, FRAMING, line
 from strongroom.runtime.logging import LOGGER
 from strongroom.wire.refusal import Refusal, Refused
@@ -53,7 +53,7 @@ class Wire(Protocol):
     def abort(self) -> None: ...
 
 
-class Exchange(Whole):
+class Exchange(DirectExchange):
     """A request as it arrives, and its answer: head and body are checked, put together and written at once.
 
     The head waits for the first part of the body, as ASGI wants it.
@@ -144,7 +144,7 @@ class Exchange(Whole):
     # What is answered.
 
     def answer(self, status: int, lines: bytes, body: bytes) -> bool:
-        """As `Whole` has it: a caller who is gone or slow, HEAD and a long body are left to `send`."""
+        """As `DirectExchange` has it: a caller who is gone or slow, HEAD and a long body are left to `send`."""
         wire = self._wire
         if (
             self.started

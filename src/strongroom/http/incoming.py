@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from strongroom.http import json_body
-from strongroom.http.asgi import Header, Receive, whole
+from strongroom.http.asgi import Header, Receive, direct
 from strongroom.http.faults import faults
 from strongroom.http.octets import ClientGone, received, sha256_of, too_large
 from strongroom.wire.endpoint import AnyEndpoint, Condition
@@ -135,7 +135,7 @@ async def body(endpoint: AnyEndpoint, headers: dict[bytes, bytes], receive: Rece
 
 
 async def _whole(receive: Receive, limit: int, seconds: float) -> bytes:
-    if (exchange := whole(receive)) is not None:
+    if (exchange := direct(receive)) is not None:
         found: bytes | None = exchange.arrived()
         if found is not None:  # as for most requests: nothing to wait for, so no deadline either
             if len(found) > limit:

@@ -22,7 +22,7 @@ _DIGEST: Final = re.compile(r"(?:^|,)[ \t]*sha-256=:([A-Za-z0-9+/]{43}=):[ \t]*(
 
 
 class ClientGone(Exception):
-    """The caller hung up before the request was whole; nobody is left to answer."""
+    """The caller hung up before the request, or the answer, was whole."""
 
 
 async def received(receive: Receive, limit: int, seconds: float, sha256: bytes | None) -> AsyncIterator[bytes]:

@@ -17,7 +17,7 @@ _LABEL = "service-credential"
 
 
 def credential(secret: ServerSecret) -> str:
-    """What one area shows the other. Both know the server secret, and nobody else does."""
+    """What one area shows the other. Both know the server secret, and no other party does."""
     return tokens.mint(tokens.Prefix.service_credential, secret.current_key(_LABEL))
 
 

@@ -1,4 +1,4 @@
-"""Health, version and documentation, the same whatever areas a process runs."""
+"""Health, version and documentation, the same in every process."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 

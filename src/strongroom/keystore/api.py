@@ -16,30 +16,7 @@ from strongroom.keystore.area import Keystore
 from strongroom.runtime.ids import from_text, new_row_id, to_text
 from strongroom.runtime.principals import KeystoreSession, Provider, Service, Subscription
 from strongroom.services import passphrases
-from strongroom.wire.keystore import (
-    AdmissionTokenResponse,
-    ClaimAdmissionToken,
-    CreateSession,
-    CreateUser,
-    DataEncryptionKeyPath,
-    DataEncryptionKeyResponse,
-    DataEncryptionKeysResponse,
-    ExternalAdmissionToken,
-    ExternalAdmissionTokenResponse,
-    ExternalIdentifierPath,
-    KeyEncryptionKeyResponse,
-    KeypairPath,
-    KeypairResponse,
-    KeypairsResponse,
-    PassphraseDerivationArtefactResponse,
-    SessionResponse,
-    StoreDataEncryptionKey,
-    StoreKeyEncryptionKey,
-    StoreKeypair,
-    StorePassphraseDerivationArtefact,
-    User,
-    UserResponse,
-)
+from strongroom.wire import keystore as wire
 from strongroom.wire.paging import Paging
 from strongroom.wire.refusal import Refusal, Refused
 
@@ -50,13 +27,13 @@ class KeystoreApi:
     def __init__(self, area: Keystore) -> None:
         self._area = area
 
-    async def issue_admission_token(self, call: Bare[Provider]) -> AdmissionTokenResponse:
+    async def issue_admission_token(self, call: Bare[Provider]) -> wire.AdmissionTokenResponse:
         now = self._area.clock.now()
         lifetime = self._area.admission_token_lifetime
         token = await self._area.store.write(lambda tx: admission_tokens.issue(tx, call.who.provider_id, now, lifetime))
-        return AdmissionTokenResponse(token)
+        return wire.AdmissionTokenResponse(token)
 
-    async def create_user(self, call: WithBody[Subscription, CreateUser]) -> UserResponse:
+    async def create_user(self, call: WithBody[Subscription, wire.CreateUser]) -> wire.UserResponse:
         store, now = self._area.store, self._area.clock.now()
         users.check_passphrase(call.body.passphrase)
         name = users.canonical(call.body.username)
@@ -79,15 +56,15 @@ class KeystoreApi:
                 now=now,
             )
         )
-        return UserResponse(User(id=to_text(user_id), username=call.body.username))
+        return wire.UserResponse(wire.User(id=to_text(user_id), username=call.body.username))
 
-    async def create_session(self, call: WithBody[Subscription, CreateSession]) -> SessionResponse:
+    async def create_session(self, call: WithBody[Subscription, wire.CreateSession]) -> wire.SessionResponse:
         store = self._area.store
         try:
             users.check_passphrase(call.body.passphrase)
             name = users.canonical(call.body.username)
         except Refused:
-            # A name or passphrase that nobody can have is no different from one that nobody has.
+            # An impossible name or passphrase is answered like a wrong one.
             raise Refused(Refusal.invalid_credentials) from None
         user = await store.read(lambda tx: users.find(tx, call.who.provider_id, name))
         matches = await self._area.passphrases.verify(call.body.passphrase, user.passphrase_hash if user else None)
@@ -96,7 +73,7 @@ class KeystoreApi:
         stale = self._area.passphrases.is_stale(user.passphrase_hash)
         renewed = await self._area.passphrases.hash(call.body.passphrase) if stale else None
         now, lifetime = self._area.clock.now(), self._area.session_lifetime
-        return SessionResponse(
+        return wire.SessionResponse(
             await store.write(
                 lambda tx: session.create(
                     tx,
@@ -114,10 +91,10 @@ class KeystoreApi:
         await self._area.store.write(lambda tx: session.revoke(tx, call.who, now))
 
     async def store_passphrase_derivation_artefact(
-        self, call: WithBody[KeystoreSession, StorePassphraseDerivationArtefact]
-    ) -> PassphraseDerivationArtefactResponse:
+        self, call: WithBody[KeystoreSession, wire.StorePassphraseDerivationArtefact]
+    ) -> wire.PassphraseDerivationArtefactResponse:
         passphrase_derivation_artefact.check(call.body)
-        return PassphraseDerivationArtefactResponse(
+        return wire.PassphraseDerivationArtefactResponse(
             await self._area.write_for(
                 call.who, lambda tx, now: passphrase_derivation_artefact.store(tx, call.who.user_id, call.body, now)
             )
@@ -125,76 +102,78 @@ class KeystoreApi:
 
     async def read_passphrase_derivation_artefact(
         self, call: Bare[KeystoreSession]
-    ) -> PassphraseDerivationArtefactResponse:
-        return PassphraseDerivationArtefactResponse(
+    ) -> wire.PassphraseDerivationArtefactResponse:
+        return wire.PassphraseDerivationArtefactResponse(
             await self._area.store.read(lambda tx: passphrase_derivation_artefact.read(tx, call.who.user_id))
         )
 
     async def store_key_encryption_key(
-        self, call: WithBody[KeystoreSession, StoreKeyEncryptionKey]
-    ) -> Answer[KeyEncryptionKeyResponse]:
+        self, call: WithBody[KeystoreSession, wire.StoreKeyEncryptionKey]
+    ) -> Answer[wire.KeyEncryptionKeyResponse]:
         serialized = call.body.serialized_key_encryption_key
         encrypted_fields.check(serialized, "/serialized_key_encryption_key")
         stored, created = await self._area.write_for(
             call.who, lambda tx, now: key_encryption_key.store(tx, call.who.user_id, serialized, now)
         )
-        return Answer(KeyEncryptionKeyResponse(stored), 201 if created else SAME)
+        return Answer(wire.KeyEncryptionKeyResponse(stored), 201 if created else SAME)
 
-    async def read_key_encryption_key(self, call: Bare[KeystoreSession]) -> KeyEncryptionKeyResponse:
-        return KeyEncryptionKeyResponse(
+    async def read_key_encryption_key(self, call: Bare[KeystoreSession]) -> wire.KeyEncryptionKeyResponse:
+        return wire.KeyEncryptionKeyResponse(
             await self._area.store.read(lambda tx: key_encryption_key.read(tx, call.who.user_id))
         )
 
     async def store_data_encryption_key(
-        self, call: WithBody[KeystoreSession, StoreDataEncryptionKey]
-    ) -> Answer[DataEncryptionKeyResponse]:
+        self, call: WithBody[KeystoreSession, wire.StoreDataEncryptionKey]
+    ) -> Answer[wire.DataEncryptionKeyResponse]:
         serialized = call.body.serialized_data_encryption_key
         encrypted_fields.check(serialized, "/serialized_data_encryption_key")
         stored, created = await self._area.write_for(
             call.who, lambda tx, now: data_encryption_keys.store(tx, call.who.user_id, serialized, now)
         )
-        return Answer(DataEncryptionKeyResponse(stored), 201 if created else SAME)
+        return Answer(wire.DataEncryptionKeyResponse(stored), 201 if created else SAME)
 
-    async def list_data_encryption_keys(self, call: WithQuery[KeystoreSession, Paging]) -> DataEncryptionKeysResponse:
+    async def list_data_encryption_keys(
+        self, call: WithQuery[KeystoreSession, Paging]
+    ) -> wire.DataEncryptionKeysResponse:
         return await self._area.store.read_many(
             lambda tx: data_encryption_keys.list_all(tx, call.who.user_id, call.query)
         )
 
     async def read_data_encryption_key(
-        self, call: WithPath[KeystoreSession, DataEncryptionKeyPath]
-    ) -> DataEncryptionKeyResponse:
-        return DataEncryptionKeyResponse(
+        self, call: WithPath[KeystoreSession, wire.DataEncryptionKeyPath]
+    ) -> wire.DataEncryptionKeyResponse:
+        return wire.DataEncryptionKeyResponse(
             await self._area.store.read(lambda tx: data_encryption_keys.read(tx, call.who.user_id, call.path.id))
         )
 
-    async def store_keypair(self, call: WithBody[KeystoreSession, StoreKeypair]) -> Answer[KeypairResponse]:
+    async def store_keypair(self, call: WithBody[KeystoreSession, wire.StoreKeypair]) -> Answer[wire.KeypairResponse]:
         key = keypairs.check(call.body)
         stored, created = await self._area.write_for(
             call.who, lambda tx, now: keypairs.store(tx, call.who.user_id, call.body, key.fingerprint, now)
         )
-        return Answer(KeypairResponse(stored), 201 if created else SAME)
+        return Answer(wire.KeypairResponse(stored), 201 if created else SAME)
 
-    async def list_keypairs(self, call: WithQuery[KeystoreSession, Paging]) -> KeypairsResponse:
+    async def list_keypairs(self, call: WithQuery[KeystoreSession, Paging]) -> wire.KeypairsResponse:
         return await self._area.store.read_many(lambda tx: keypairs.list_all(tx, call.who.user_id, call.query))
 
-    async def read_keypair(self, call: WithPath[KeystoreSession, KeypairPath]) -> KeypairResponse:
-        return KeypairResponse(
+    async def read_keypair(self, call: WithPath[KeystoreSession, wire.KeypairPath]) -> wire.KeypairResponse:
+        return wire.KeypairResponse(
             await self._area.store.read(lambda tx: keypairs.read(tx, call.who.user_id, call.path.id))
         )
 
     async def read_keypair_by_external_identifier(
-        self, call: WithPath[KeystoreSession, ExternalIdentifierPath]
-    ) -> KeypairResponse:
-        return KeypairResponse(
+        self, call: WithPath[KeystoreSession, wire.ExternalIdentifierPath]
+    ) -> wire.KeypairResponse:
+        return wire.KeypairResponse(
             await self._area.store.read(lambda tx: keypairs.read_tagged(tx, call.who.user_id, call.path.identifier))
         )
 
-    async def read_external_admission_token(self, call: Bare[KeystoreSession]) -> ExternalAdmissionTokenResponse:
+    async def read_external_admission_token(self, call: Bare[KeystoreSession]) -> wire.ExternalAdmissionTokenResponse:
         fingerprint = await self._area.store.read(lambda tx: keypairs.vault_fingerprint(tx, call.who.user_id))
         value = await self._area.issue_vault_admission_token(call.who.provider_id, call.who.user_id, fingerprint)
-        return ExternalAdmissionTokenResponse(ExternalAdmissionToken(value))
+        return wire.ExternalAdmissionTokenResponse(wire.ExternalAdmissionToken(value))
 
-    async def claim_admission_token(self, call: WithBody[Service, ClaimAdmissionToken]) -> None:
+    async def claim_admission_token(self, call: WithBody[Service, wire.ClaimAdmissionToken]) -> None:
         provider_id = from_text(call.body.provider_id)
         if provider_id is None:
             raise Refused(Refusal.admission_token_invalid)

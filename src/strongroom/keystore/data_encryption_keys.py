@@ -2,9 +2,10 @@
 
 from strongroom.keystore import digests
 from strongroom.runtime.ids import from_text, new_row_id, to_text
+from strongroom.services.paging import page
 from strongroom.storage import Row, Transaction
 from strongroom.wire.keystore import DataEncryptionKey, DataEncryptionKeysResponse
-from strongroom.wire.paging import Paging, PagingMeta
+from strongroom.wire.paging import Paging
 from strongroom.wire.refusal import Refusal, Refused
 
 INSERT = """
@@ -19,7 +20,6 @@ READ = "SELECT id, serialized_data_encryption_key FROM data_encryption_keys WHER
 LIST = """
 SELECT id, serialized_data_encryption_key FROM data_encryption_keys WHERE user_id = :user_id ORDER BY id
 """
-PAGE = LIST + "LIMIT :limit OFFSET :offset"
 WITH_DIGESTS = "SELECT digest, serialized_data_encryption_key FROM data_encryption_keys"
 COUNT = "SELECT count(*) FROM data_encryption_keys WHERE user_id = :user_id"
 
@@ -45,12 +45,8 @@ async def read(tx: Transaction, user_id: bytes, text_id: str) -> DataEncryptionK
 
 async def list_all(tx: Transaction, user_id: bytes, paging: Paging) -> DataEncryptionKeysResponse:
     """Oldest first; the whole list unless a page is asked for."""
-    if not paging.wanted:
-        return DataEncryptionKeysResponse([_record(row) for row in await tx.all(LIST, user_id=user_id)], PagingMeta())
-    rows = await tx.all(PAGE, user_id=user_id, limit=paging.limit, offset=paging.offset)
-    counted = await tx.one(COUNT, user_id=user_id)
-    assert counted is not None
-    return DataEncryptionKeysResponse([_record(row) for row in rows], PagingMeta.of(paging, counted[0]))
+    rows, meta = await page(tx, LIST, COUNT, paging, user_id=user_id)
+    return DataEncryptionKeysResponse([_record(row) for row in rows], meta)
 
 
 def digest(serialized: str) -> bytes:

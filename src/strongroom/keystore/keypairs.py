@@ -8,9 +8,10 @@ from strongroom.crypto.errors import MalformedKey
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.keystore import digests, encrypted_fields
 from strongroom.runtime.ids import from_text, new_row_id, to_text
+from strongroom.services.paging import page
 from strongroom.storage import Row, Transaction, Value
 from strongroom.wire.keystore import ExternalIdentifier, Keypair, KeypairsResponse, StoreKeypair
-from strongroom.wire.paging import Paging, PagingMeta
+from strongroom.wire.paging import Paging
 from strongroom.wire.refusal import Fault, Refusal, Refused
 
 VAULT_TAG = "vault"
@@ -33,7 +34,6 @@ COLUMNS = f"SELECT id, {_CONTENT} FROM keypairs WHERE user_id = :user_id"  # noq
 BY_DIGEST = COLUMNS + " AND digest = :digest"
 BY_ID = COLUMNS + " AND id = :id"
 LIST = COLUMNS + " ORDER BY id"
-PAGE = LIST + " LIMIT :limit OFFSET :offset"
 # Each keypair once for each of its tags, in their order.
 WITH_DIGESTS = f"""
 SELECT keypairs.user_id, keypairs.id, digest, identifier, keypairs.id, {_CONTENT}
@@ -121,14 +121,7 @@ async def read_tagged(tx: Transaction, user_id: bytes, identifier: str) -> Keypa
 
 async def list_all(tx: Transaction, user_id: bytes, paging: Paging) -> KeypairsResponse:
     """Oldest first; the whole list unless a page is asked for."""
-    meta = PagingMeta()
-    if paging.wanted:
-        rows = await tx.all(PAGE, user_id=user_id, limit=paging.limit, offset=paging.offset)
-        counted = await tx.one(COUNT, user_id=user_id)
-        assert counted is not None
-        meta = PagingMeta.of(paging, counted[0])
-    else:
-        rows = await tx.all(LIST, user_id=user_id)
+    rows, meta = await page(tx, LIST, COUNT, paging, user_id=user_id)
     tags: dict[bytes, list[Row]] = {}
     for tag in await tx.all(TAGS, user_id=user_id):
         tags.setdefault(tag[2], []).append(tag)

@@ -22,7 +22,7 @@ _PRINTABLE = re.compile(r"[\x20-\x7e]*")
 
 
 def check(given: StorePassphraseDerivationArtefact) -> None:
-    """Printable ASCII, so that it comes back byte for byte whatever stores it, and no private key in clear."""
+    """Printable ASCII, so that it comes back byte for byte from every engine, and no private key in clear."""
     for pointer, text in (
         ("/derivation_artefacts", given.derivation_artefacts),
         ("/verification_artefacts", given.verification_artefacts),

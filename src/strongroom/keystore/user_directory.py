@@ -17,7 +17,7 @@ class KeystoreUsers(StoredUsers):
             canonical = canonical_username(username)
         except UsernameRefused:
             return None
-        row = await self._area.store.read(lambda tx: tx.one(FIND, provider_id=provider_id, canonical=canonical))
+        row = await self._store.read(lambda tx: tx.one(FIND, provider_id=provider_id, canonical=canonical))
         return None if row is None else await self.read(provider_id, row[0])
 
     async def _suspend(self, tx: Transaction, provider_id: bytes, user_id: bytes, now: int) -> bool:

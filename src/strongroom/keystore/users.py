@@ -62,7 +62,7 @@ async def create(
 ) -> None:
     """Use up the token and insert the user; a taken name leaves the token as it was.
 
-    The token comes first: who has none is not told which names are taken.
+    The token comes first: a caller without one does not learn which names are taken.
     """
     await admission_tokens.consume(tx, provider_id, token, user_id, now)
     if not await tx.run(TAKE_NAME, provider_id=provider_id, canonical=canonical_name, id=user_id):

@@ -9,6 +9,8 @@ import shlex
 import stat
 from pathlib import Path
 
+from strongroom.runtime.durable import sync
+
 SIZE = 32
 
 
@@ -94,7 +96,8 @@ def load_or_create(path: Path) -> bytes:
             path.hardlink_to(draft)  # fails where another process was first: then its secret is used
     finally:
         draft.unlink()
-    _sync_folder(path.parent)
+    # Without this a crash right after the first start could keep data that the lost secret was needed for.
+    sync(path.parent)
     return read(path)
 
 
@@ -120,12 +123,3 @@ def parse(text: str) -> bytes:
     if len(value) != SIZE:
         raise ValueError("a server secret is written as 64 hexadecimal digits")
     return value
-
-
-def _sync_folder(folder: Path) -> None:
-    # Without this a crash right after the first start could keep data that the lost secret was needed for.
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

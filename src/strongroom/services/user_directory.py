@@ -1,10 +1,9 @@
-"""A `UserDirectory` over the tables that every area with users has."""
+"""The `UserDirectory` of an area, over the tables that every area with users has."""
 
-from abc import ABC, abstractmethod
-from typing import Protocol
+from abc import abstractmethod
 
 from strongroom.runtime.clock import Clock
-from strongroom.services.user_metadata import Totals, UserMetadata
+from strongroom.services.user_metadata import Totals, UserDirectory, UserMetadata
 from strongroom.storage import Store, Transaction
 
 COUNT_USERS = "SELECT count(*), count(suspended_at) FROM users WHERE provider_id = :provider_id"
@@ -30,23 +29,15 @@ UPDATE users SET suspended_at = NULL WHERE id = :id AND provider_id = :provider_
 """
 
 
-class Area(Protocol):
-    """What a directory needs from an area."""
-
-    @property
-    def store(self) -> Store: ...
-    @property
-    def clock(self) -> Clock: ...
-
-
-class StoredUsers(ABC):
+class StoredUsers(UserDirectory):
     """The area's database has tables `users`, `sessions` and `admission_tokens` with the columns named here."""
 
-    def __init__(self, area: Area) -> None:
-        self._area = area
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
 
     async def totals(self, provider_id: bytes) -> Totals:
-        now = self._area.clock.now()
+        now = self._clock.now()
 
         async def count(tx: Transaction) -> Totals:
             users = await tx.one(COUNT_USERS, provider_id=provider_id)
@@ -55,27 +46,25 @@ class StoredUsers(ABC):
             assert tokens is not None
             return Totals(*users, *tokens)
 
-        return await self._area.store.read_many(count)
+        return await self._store.read_many(count)
 
     async def some(self, provider_id: bytes, after: bytes, limit: int) -> list[UserMetadata]:
-        rows = await self._area.store.read_many(
-            lambda tx: tx.all(SOME, provider_id=provider_id, after=after, limit=limit)
-        )
+        rows = await self._store.read_many(lambda tx: tx.all(SOME, provider_id=provider_id, after=after, limit=limit))
         return [UserMetadata(*row) for row in rows]
 
     async def find(self, provider_id: bytes, username: str) -> UserMetadata | None:
         return None  # an area without names
 
     async def read(self, provider_id: bytes, user_id: bytes) -> UserMetadata | None:
-        row = await self._area.store.read(lambda tx: tx.one(READ, provider_id=provider_id, id=user_id))
+        row = await self._store.read(lambda tx: tx.one(READ, provider_id=provider_id, id=user_id))
         return None if row is None else UserMetadata(*row)
 
     async def suspend(self, provider_id: bytes, user_id: bytes) -> bool:
-        now = self._area.clock.now()
-        return await self._area.store.write(lambda tx: self._suspend(tx, provider_id, user_id, now))
+        now = self._clock.now()
+        return await self._store.write(lambda tx: self._suspend(tx, provider_id, user_id, now))
 
     async def resume(self, provider_id: bytes, user_id: bytes) -> bool:
-        return await self._area.store.write(lambda tx: tx.run(RESUME, id=user_id, provider_id=provider_id)) == 1
+        return await self._store.write(lambda tx: tx.run(RESUME, id=user_id, provider_id=provider_id)) == 1
 
     @abstractmethod
     async def _suspend(self, tx: Transaction, provider_id: bytes, user_id: bytes, now: int) -> bool:

@@ -34,11 +34,11 @@ class Transaction(Protocol):
         ...
 
     def execute(self, sql: str, **values: Value) -> Coroutine[Any, Any, None]:
-        """Execute a statement whose count nobody asks for: an engine need not wait for it before the next one."""
+        """Execute a statement whose count is not needed: an engine need not wait for it before the next one."""
         ...
 
     def lock_or_raise(self, otherwise: Exception, sql: str, **values: Value) -> Coroutine[Any, Any, None]:
-        """Raise unless the query finds a row; nobody else changes what it found until this transaction ends.
+        """Raise unless the query finds a row; no other transaction changes what it found until this one ends.
 
         For writes. An engine may send the next statements before it knows: if the row is missing they are undone, and
         `otherwise` is raised by the next call that waits for an answer, at the latest before the commit.
@@ -53,7 +53,7 @@ class Store(Protocol):
     """One area's database."""
 
     async def open(self) -> None:
-        """Connect and bring the schema up to date, once; every other call does this first if nobody has.
+        """Connect and bring the schema up to date, once; every other call does this first where it was not done.
 
         `migrate.SchemaError` where database and software do not belong together, `Unavailable`.
         """

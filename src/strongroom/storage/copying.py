@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, Protocol, TypeAlias
 
-from strongroom.storage import Row, Value
+from strongroom.storage import Row, Value, migrate
 from strongroom.storage.migrate import Migration
 from strongroom.storage.structure import Structure
 
@@ -61,13 +61,9 @@ class State:
 
 
 class Snapshot(Protocol):
-    """One area as it was at one moment. Holding it does not hold up anybody who writes."""
+    """One area as it was at one moment. Holding it does not delay writers."""
 
     engine: str
-
-    async def history(self) -> list[tuple[int, str, str]]:
-        """Number, name and checksum of every migration the database has seen."""
-        ...
 
     async def tables(self) -> list[Table]:
         """Every table but the history of migrations, by name, with those of its columns that are of our kinds."""
@@ -94,6 +90,16 @@ class Snapshot(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+async def history(snapshot: Snapshot) -> list[tuple[int, str, str]]:
+    """Number, name and checksum of every migration the database has seen."""
+    return [(number, name, checksum) for number, name, checksum in await snapshot.all(HISTORY)]
+
+
+def loading_mark(archive: str, now: int) -> dict[str, str | int]:
+    """The row of the history that says that a restore has not come to its end."""
+    return Migration(migrate.RESTORING, Stage.loading.value, "").record(now) | {"checksum": archive}
 
 
 class Destination(Protocol):

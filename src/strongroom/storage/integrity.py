@@ -26,7 +26,7 @@ class Recomputed:
 
     query: str
     agrees: Callable[[list[Row]], bool]
-    """Of the rows of one thing, which come one after the other. Must not raise, whatever they hold."""
+    """Of the rows of one thing, which come one after the other. Must not raise for any rows."""
     key: int = 0
     """So many leading columns say which thing a row is of; 0: each row is one."""
 

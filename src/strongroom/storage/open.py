@@ -1,13 +1,13 @@
 """From a database setting to the engine that serves it."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from strongroom.runtime.settings import SettingsError, is_postgres
 from strongroom.storage import Store, Unavailable, migrate
-from strongroom.storage.copying import Destination, Snapshot, Table
-from strongroom.storage.structure import Structure
+from strongroom.storage.copying import Destination, Snapshot
 
 OLDEST_LIBPQ = 140_000
 
@@ -65,20 +65,6 @@ def open_destination(database: str, area: str) -> Destination:
     return SqliteDestination(sqlite_path(database))
 
 
-def tables_made(migrations: list[migrate.Migration]) -> list[Table]:
-    """The tables that migrations make on either engine, found by running them in memory."""
-    from strongroom.storage.sqlite.tables import tables_made
-
-    return tables_made(migrations)
-
-
-def structure_made(migrations: list[migrate.Migration]) -> dict[str, Structure]:
-    """What those tables are made of."""
-    from strongroom.storage.sqlite.tables import structure_made
-
-    return structure_made(migrations)
-
-
 async def read_status(database: str, area: str, migrations: Traversable) -> Status:
     """Look without changing anything; `migrate.SchemaError`, `SettingsError`, `Unavailable`."""
     known = migrate.load(migrations)
@@ -109,11 +95,8 @@ def _applied_to_file(path: Path) -> dict[int, str]:
     if not path.exists():
         return {}
     try:
-        connection = sqlite_file.connect(path, read_only=True, checkpoints=False)
-        try:
+        with closing(sqlite_file.connect(path, read_only=True, checkpoints=False)) as connection:
             return sqlite_file.applied(connection)
-        finally:
-            connection.close()
     except sqlite3.Error as error:
         raise Unavailable from error
 

@@ -44,7 +44,7 @@ def literals(condition: str) -> frozenset[str]:
 def differences(made: Mapping[str, Structure], there: Mapping[str, Structure]) -> list[str]:
     """What of a schema that migrations made is not there, or not so; names of tables and indexes only.
 
-    What somebody put beside it (tables, columns, indexes) is no difference.
+    Additional tables, columns and indexes are no difference.
     """
     found: list[str] = []
     for name, table in made.items():

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Coroutine
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from strongroom.app import Application
@@ -78,9 +77,7 @@ class Service:
         self.async_transport = AsyncTransport(self._application, self._loop)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         try:
             self._run(self._application.close())
         finally:

@@ -6,22 +6,9 @@ from strongroom.runtime import ids
 from strongroom.runtime.principals import Provider, Service, Subscription, VaultSession
 from strongroom.vault import admission_tokens, classification_nodes, images, session, users
 from strongroom.vault.area import Vault
-from strongroom.wire.keystore import AdmissionTokenResponse
+from strongroom.wire import keystore as keystore_wire
+from strongroom.wire import vault as wire
 from strongroom.wire.refusal import Refusal, Refused
-from strongroom.wire.vault import (
-    ClassificationNodePath,
-    ClassificationNodeQuery,
-    ClassificationNodeResponse,
-    ClassificationNodesResponse,
-    CreateVaultSession,
-    CreateVaultUser,
-    ExternalAdmissionTokenValue,
-    ImagePath,
-    IssueExternalAdmissionToken,
-    VaultSessionResponse,
-    VaultUserResponse,
-)
-from strongroom.wire.vault import VaultSession as VaultSessionRecord
 
 
 class VaultApi:
@@ -30,7 +17,7 @@ class VaultApi:
     def __init__(self, area: Vault) -> None:
         self._area = area
 
-    async def create_vault_user(self, call: WithBody[Subscription, CreateVaultUser]) -> VaultUserResponse:
+    async def create_vault_user(self, call: WithBody[Subscription, wire.CreateVaultUser]) -> wire.VaultUserResponse:
         store, token, now = self._area.store, call.body.user.admission_token, self._area.clock.now()
         admission_tokens.check_form(token)
         public_key = users.check_public_key(call.body.user.public_key, "/user/public_key")
@@ -56,9 +43,11 @@ class VaultApi:
             )
         )
         encrypted = public_key.encrypt(self._session_string(user_id, session.FIRST_GENERATION))
-        return VaultUserResponse(id=ids.to_text(user_id), encrypted_session_authentication_string=encrypted)
+        return wire.VaultUserResponse(id=ids.to_text(user_id), encrypted_session_authentication_string=encrypted)
 
-    async def create_vault_session(self, call: WithBody[Subscription, CreateVaultSession]) -> VaultSessionResponse:
+    async def create_vault_session(
+        self, call: WithBody[Subscription, wire.CreateVaultSession]
+    ) -> wire.VaultSessionResponse:
         public_key = users.parse_public_key(call.body.public_key, "/public_key")
         fingerprint = public_key.fingerprint_bytes
         user = await self._area.store.read(lambda tx: users.find(tx, call.who.provider_id, fingerprint))
@@ -67,15 +56,15 @@ class VaultApi:
         encrypted = public_key.encrypt(self._session_string(user_id, generation))
         if user is None or user.suspended_at is not None:
             raise Refused(Refusal.invalid_credentials)
-        return VaultSessionResponse(VaultSessionRecord(encrypted_session_authentication_string=encrypted))
+        return wire.VaultSessionResponse(wire.VaultSession(encrypted_session_authentication_string=encrypted))
 
     async def delete_vault_session(self, call: Bare[VaultSession]) -> None:
         now = self._area.clock.now()
         await self._area.store.write(lambda tx: session.revoke(tx, call.who, now))
 
     async def list_classification_nodes(
-        self, call: WithQuery[VaultSession, ClassificationNodeQuery]
-    ) -> Versioned[ClassificationNodesResponse]:
+        self, call: WithQuery[VaultSession, wire.ClassificationNodeQuery]
+    ) -> Versioned[wire.ClassificationNodesResponse]:
         # The version is read before the nodes: an import in between leaves new nodes under an old version, which costs
         # their holder one more transfer. The other way round old nodes would pass for new ones.
         store, public_url = self._area.store, self._area.public_url
@@ -85,29 +74,29 @@ class VaultApi:
         )
 
     async def read_classification_node(
-        self, call: WithPath[VaultSession, ClassificationNodePath]
-    ) -> ClassificationNodeResponse:
+        self, call: WithPath[VaultSession, wire.ClassificationNodePath]
+    ) -> wire.ClassificationNodeResponse:
         public_url = self._area.public_url
-        return ClassificationNodeResponse(
+        return wire.ClassificationNodeResponse(
             await self._area.store.read(lambda tx: classification_nodes.read(tx, public_url, call.path.id))
         )
 
-    async def read_image(self, call: WithPath[None, ImagePath]) -> Stream:
+    async def read_image(self, call: WithPath[None, wire.ImagePath]) -> Stream:
         return await self._area.store.read(lambda tx: images.read(tx, call.path.id))
 
-    async def issue_vault_admission_token(self, call: Bare[Provider]) -> AdmissionTokenResponse:
+    async def issue_vault_admission_token(self, call: Bare[Provider]) -> keystore_wire.AdmissionTokenResponse:
         now = self._area.clock.now()
         lifetime = self._area.admission_token_lifetime
         token = await self._area.store.write(lambda tx: admission_tokens.issue(tx, call.who.provider_id, now, lifetime))
-        return AdmissionTokenResponse(token)
+        return keystore_wire.AdmissionTokenResponse(token)
 
     async def issue_external_admission_token(
-        self, call: WithBody[Service, IssueExternalAdmissionToken]
-    ) -> ExternalAdmissionTokenValue:
+        self, call: WithBody[Service, wire.IssueExternalAdmissionToken]
+    ) -> wire.ExternalAdmissionTokenValue:
         provider_id, keystore_user_id = ids.from_text(call.body.provider_id), ids.from_text(call.body.keystore_user_id)
         if provider_id is None or keystore_user_id is None:
             raise Refused(Refusal.validation_failed, "Ids are lower-case UUIDs.")
-        return ExternalAdmissionTokenValue(
+        return wire.ExternalAdmissionTokenValue(
             await self.issue_external(provider_id, keystore_user_id, call.body.fingerprint)
         )
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 import msgspec
 
 from strongroom.runtime import ids
+from strongroom.services.paging import page
 from strongroom.storage import Row, Transaction, Value
 from strongroom.vault import images
 from strongroom.version import __version__
@@ -20,22 +21,13 @@ from strongroom.wire.vault import (
 )
 
 _COLUMNS = "node_id, background_color, description, image_id, label, name, ordinal, scheme"
-
 # A scheme is kept as its bytes, because text is put in another order by every database's locale.
 LIST = f"SELECT {_COLUMNS} FROM classification_nodes{{where}} ORDER BY scheme, ordinal, node_id"  # noqa: S608  # constants
-
 COUNT = "SELECT COUNT(*) FROM classification_nodes{where}"
-
 COUNT_BY_SCHEME = "SELECT scheme, COUNT(*) FROM classification_nodes GROUP BY scheme ORDER BY scheme"
-
-PAGE = " LIMIT :limit OFFSET :offset"
-
 FIND = f"SELECT {_COLUMNS}, parent_id FROM classification_nodes WHERE node_id = :node_id"  # noqa: S608  # constants
-
 VERSION = "SELECT value FROM store_meta WHERE name = 'classification_imported_at'"
-
 OF_SCHEME = "scheme = :scheme"
-
 # A name that holds the fragment is changed by taking it out. Unlike LIKE this has no wildcards to escape, and it
 # tells upper from lower case on every engine.
 HOLDS_FRAGMENT = "REPLACE(name, :fragment, '') <> name"
@@ -60,15 +52,7 @@ async def list_nodes(tx: Transaction, public_url: str, query: ClassificationNode
         conditions["fragment"] = HOLDS_FRAGMENT
         values["fragment"] = query.by_name
     where = f" WHERE {' AND '.join(conditions.values())}" if conditions else ""
-    listing = LIST.format(where=where)
-    meta = PagingMeta()
-    if query.wanted:
-        rows = await tx.all(listing + PAGE, **values, limit=query.limit, offset=query.offset)
-        counted = await tx.one(COUNT.format(where=where), **values)
-        assert counted is not None
-        meta = PagingMeta.of(query, counted[0])
-    else:
-        rows = await tx.all(listing, **values)
+    rows, meta = await page(tx, LIST.format(where=where), COUNT.format(where=where), query, **values)
     return ClassificationNodesResponse([_node(public_url, row) for row in rows], meta)
 
 

@@ -14,16 +14,12 @@ from strongroom.wire.refusal import Refusal, Refused
 MAX_BYTES = 1024 * 1024
 MAX_SIDE = 2048
 MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
-
 FIND = "SELECT media_type, content_hash, content FROM images WHERE image_id = :image_id"
-
 EXISTS = "SELECT 1 FROM images WHERE image_id = :image_id"
-
 INSERT = """
 INSERT INTO images (image_id, media_type, content_hash, content)
 VALUES (:image_id, :media_type, :content_hash, :content) ON CONFLICT (image_id) DO NOTHING
 """
-
 DROP_UNUSED = "DELETE FROM images WHERE image_id NOT IN (SELECT image_id FROM classification_nodes)"
 
 _SAVE_OPTIONS: dict[str, dict[str, int | bool]] = {
@@ -31,6 +27,8 @@ _SAVE_OPTIONS: dict[str, dict[str, int | bool]] = {
     "JPEG": {"quality": 90},
     "WEBP": {"quality": 90},
 }
+# What Pillow raises over a damaged file, beside `struct.error` and warnings.
+_UNREADABLE = (OSError, ValueError, SyntaxError, EOFError, LookupError, TypeError, ArithmeticError)
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     # The id changes with the picture, so a copy never goes stale.
@@ -93,19 +91,7 @@ def take_in(source: bytes) -> Image:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # Pillow only warns of a picture that would fill the memory
             content, media_type = _written_anew(source)
-    except ImageRefused:
-        raise
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        EOFError,
-        LookupError,
-        TypeError,
-        ArithmeticError,
-        struct.error,
-        Warning,
-    ) as error:
+    except (*_UNREADABLE, struct.error, Warning) as error:
         raise ImageRefused("the picture cannot be read as PNG, JPEG or WebP") from error
     if len(content) > MAX_BYTES:
         raise ImageRefused("the picture, written anew, is larger than 1 MiB")

@@ -9,26 +9,19 @@ from strongroom.vault import images, scheme_file
 from strongroom.vault.scheme_file import Fault, ImportRefused, Node, SchemeFile
 
 SHIPPED = Path(__file__).with_name("classification")
-
 # Writing this row first makes imports wait for each other: two at once could give one place to two nodes. The value
-# always grows, also within a millisecond and after a clock was set back: listings are told apart by it.
+# always grows, also within a millisecond and after a clock was set back: listings are distinguished by it.
 TAKE_TURN = """
 INSERT INTO store_meta (name, value) VALUES ('classification_imported_at', :now)
 ON CONFLICT (name) DO UPDATE SET value =
     CASE WHEN excluded.value > store_meta.value THEN excluded.value ELSE store_meta.value + 1 END
 """
-
 FIND_SHIPPED = "SELECT value FROM store_meta WHERE name = 'classification_shipped_at'"
-
 MARK_SHIPPED = """
 INSERT INTO store_meta (name, value) VALUES ('classification_shipped_at', :now) ON CONFLICT (name) DO NOTHING
 """
-
-FIND_SCHEME = """
-SELECT node_id, ordinal, name, label, description, background_color, parent_id, image_id
-FROM classification_nodes WHERE scheme = :scheme
-"""
-
+COLUMNS = ("node_id", "ordinal", "name", "label", "description", "background_color", "parent_id", "image_id")
+FIND_SCHEME = f"SELECT {', '.join(COLUMNS)} FROM classification_nodes WHERE scheme = :scheme"  # noqa: S608  # constants
 PUT = """
 INSERT INTO classification_nodes
     (node_id, scheme, ordinal, name, label, description, background_color, parent_id, image_id)
@@ -37,7 +30,6 @@ ON CONFLICT (node_id) DO UPDATE SET
     ordinal = excluded.ordinal, label = excluded.label, description = excluded.description,
     background_color = excluded.background_color, parent_id = excluded.parent_id, image_id = excluded.image_id
 """
-
 REMOVE = "DELETE FROM classification_nodes WHERE node_id = :node_id"
 
 
@@ -56,7 +48,7 @@ class ImportReport:
 async def import_classification(store: Store, file: Path, now: int, *, replace: bool = False) -> ImportReport:
     """Bring the nodes of one TOML file into its scheme; `ImportRefused` names every fault and changes nothing.
 
-    A node is known by scheme and name: it keeps its id whatever else changes, and importing a file twice changes
+    A node is known by scheme and name: it keeps its id when its fields change, and importing a file twice changes
     nothing. Nodes of the scheme that the file does not name are kept, or with `replace` removed.
     """
     scheme = scheme_file.read(file)
@@ -114,18 +106,7 @@ async def _bring_in(tx: Transaction, scheme: SchemeFile, *, replace: bool) -> Im
             continue
         added += before is None
         changed += before is not None
-        await tx.run(
-            PUT,
-            node_id=node.node_id,
-            scheme=key,
-            ordinal=node.ordinal,
-            name=node.name,
-            label=node.label,
-            description=node.description,
-            background_color=node.background_color,
-            parent_id=node.parent_id,
-            image_id=node.image_id,
-        )
+        await tx.run(PUT, scheme=key, **dict(zip(COLUMNS, _row(node), strict=True)))
     if replace:
         for row in others:
             await tx.run(REMOVE, node_id=row[0])
@@ -141,16 +122,7 @@ async def _bring_in(tx: Transaction, scheme: SchemeFile, *, replace: bool) -> Im
 
 def _row(node: Node) -> Row:
     """The node as `FIND_SCHEME` gives it."""
-    return (
-        node.node_id,
-        node.ordinal,
-        node.name,
-        node.label,
-        node.description,
-        node.background_color,
-        node.parent_id,
-        node.image_id,
-    )
+    return tuple(getattr(node, column) for column in COLUMNS)
 
 
 def _misplaced(nodes: list[Node], kept: list[Row]) -> Iterable[Fault]:

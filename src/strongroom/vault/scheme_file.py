@@ -156,7 +156,7 @@ class _Reader:
             image = self._image_of(record)
             if image is None:
                 self.faults.append(Fault(place, "image: neither this node nor one above it in this file has a picture"))
-            elif image in self.images:  # otherwise its fault has been told
+            elif image in self.images:  # otherwise its fault was reported
                 found.append(
                     Node(
                         place=place,

@@ -12,7 +12,7 @@ from tools.postgres_server import PostgresServer
 from strongroom.backup.areas import known
 from strongroom.runtime.clock import DAY
 from strongroom.storage import Transaction, Unavailable, Value
-from strongroom.storage.open import tables_made
+from strongroom.storage.sqlite.tables import schema_made
 
 if TYPE_CHECKING:
     from tests.portal.conftest import Browser, Running, Site
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 BOB = "bob@example.com"
-TABLES = [table.name for table in tables_made(known("access"))]
+TABLES = [table.name for table in schema_made(known("access"))[0]]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

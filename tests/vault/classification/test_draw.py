@@ -7,8 +7,8 @@ import pytest
 from PIL import Image, ImageChops, ImageStat
 
 from strongroom.vault import images, scheme_file
-from strongroom.vault.classification import draw
 from strongroom.vault.importing import SHIPPED
+from tools import draw_classification as draw
 
 SCHEMES = {
     "esafe",

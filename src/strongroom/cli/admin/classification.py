@@ -5,11 +5,10 @@ from pathlib import Path
 
 import click
 
-from strongroom.cli.admin.stores import data_option, in_store
-from strongroom.cli.output import Failed, json_option, note, print_json, print_table
-from strongroom.storage import Store, Transaction
+from strongroom.cli.admin.stores import in_store
+from strongroom.cli.output import Failed, data_option, json_option, note, print_json, print_records
 from strongroom.vault import classification_nodes
-from strongroom.vault.importing import ImportReport, import_classification
+from strongroom.vault.importing import import_classification
 from strongroom.vault.scheme_file import ImportRefused
 
 
@@ -29,12 +28,8 @@ def import_file(file: Path, replace: bool, data: str | None, as_json: bool) -> N
     The file is checked as a whole first: every fault is named, and then nothing is changed. Importing it twice
     changes nothing.
     """
-
-    async def work(store: Store, now: int) -> ImportReport:
-        return await import_classification(store, file, now, replace=replace)
-
     try:
-        report = in_store(data, "vault", work)
+        report = in_store(data, "vault", lambda store, now: import_classification(store, file, now, replace=replace))
     except ImportRefused as refused:
         for fault in refused.faults:
             note(f"{fault.place}: {fault.message}")
@@ -51,15 +46,6 @@ def import_file(file: Path, replace: bool, data: str | None, as_json: bool) -> N
 @json_option
 def list_schemes(data: str | None, as_json: bool) -> None:
     """List the schemes with their numbers of nodes."""
-
-    async def work(store: Store, now: int) -> list[tuple[str, int]]:
-        async def count(tx: Transaction) -> list[tuple[str, int]]:
-            return await classification_nodes.schemes(tx)
-
-        return await store.read(count)
-
-    schemes = in_store(data, "vault", work)
-    if as_json:
-        print_json([{"scheme": scheme, "nodes": nodes} for scheme, nodes in schemes])
-    else:
-        print_table(("SCHEME", "NODES"), [(scheme, str(nodes)) for scheme, nodes in schemes])
+    schemes = in_store(data, "vault", lambda store, now: store.read(classification_nodes.schemes))
+    records = [{"scheme": scheme, "nodes": nodes} for scheme, nodes in schemes]
+    print_records(records, {"SCHEME": "scheme", "NODES": "nodes"}, as_json)

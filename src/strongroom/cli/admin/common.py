@@ -1,15 +1,18 @@
 """What the commands on providers share: finding one by name, ids as text, times for people."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, TypeAlias
 
 import click
 
 from strongroom.access import providers
-from strongroom.cli.output import Failed, note, print_fields, print_json
+from strongroom.cli.output import Failed, Record, data_option, json_option, note, print_record
 from strongroom.runtime.clock import wire_time
-from strongroom.runtime.ids import from_text
+from strongroom.runtime.ids import from_text, to_text
 from strongroom.storage import Transaction
+
+Command: TypeAlias = Callable[..., None]
 
 MAX_NAME = 128
 
@@ -30,6 +33,18 @@ def id_argument(_: click.Context, __: click.Parameter, value: str) -> bytes:
     return found
 
 
+def subscription_command(command: Command) -> Command:
+    """The arguments and options of what is done to one subscription."""
+    for decorate in (
+        json_option,
+        data_option,
+        click.argument("subscription_id", metavar="ID", callback=id_argument),
+        click.argument("provider", callback=name_argument),
+    ):
+        command = decorate(command)
+    return command
+
+
 async def provider_id(tx: Transaction, name: str) -> bytes:
     found = await providers.find(tx, name)
     if found is None:
@@ -41,10 +56,18 @@ def time_text(milliseconds: int | None) -> str | None:
     return None if milliseconds is None else wire_time(milliseconds)
 
 
-def show(record: Mapping[str, Any], as_json: bool, message: str) -> None:
+def described(record: Any) -> dict[str, Any]:
+    """A record of a database as it is shown: ids and times as text."""
+    return {name: _shown(name, value) for name, value in asdict(record).items()}
+
+
+def _shown(name: str, value: Any) -> Any:
+    if isinstance(value, bytes):
+        return to_text(value)
+    return time_text(value) if name.endswith("_at") else value
+
+
+def show(record: Record, as_json: bool, message: str) -> None:
     """One record on standard output; what to do with it on standard error."""
-    if as_json:
-        print_json(dict(record))
-    else:
-        print_fields({name: str(value) for name, value in record.items()})
+    print_record(record, as_json)
     note(message)

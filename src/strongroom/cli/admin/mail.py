@@ -6,8 +6,7 @@ import os
 import click
 
 from strongroom.cli.admin.common import show
-from strongroom.cli.admin.stores import data_option
-from strongroom.cli.output import Failed, json_option
+from strongroom.cli.output import Failed, data_option, json_option
 from strongroom.runtime.clock import SystemClock
 from strongroom.runtime.settings import load
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
-from strongroom.cli.output import Failed, json_option, note, print_json, print_table
+from strongroom.cli.output import Columns, Failed, json_option, note, print_json, print_records
 from strongroom.runtime.settings import SettingsError, load
 
 
@@ -39,16 +39,13 @@ def check(file: Path | None, as_json: bool) -> None:
         found = products.load(path)
     except SettingsError as error:
         raise Failed(str(error)) from None
-    if as_json:
-        print_json([asdict(one) for one in found])
-        return
-    rows = [
-        (one.id, one.name, "yes" if one.approval else "no", *map(_number, (one.quota, one.rate, one.lifetime_days)))
-        for one in found
-    ]
-    print_table(("ID", "NAME", "APPROVAL", "CALLS A MONTH", "A MINUTE", "DAYS"), rows)
-    note("The file is good. Quota and rate are told to developers and not enforced.")
-
-
-def _number(value: int | None) -> str:
-    return "none stated" if value is None else str(value)
+    columns: Columns = {
+        "ID": "id",
+        "NAME": "name",
+        "APPROVAL": lambda product: "yes" if product["approval"] else "no",
+        "CALLS A MONTH": "quota",
+        "A MINUTE": "rate",
+        "DAYS": "lifetime_days",
+    }
+    print_records([asdict(one) for one in found], columns, as_json)
+    note("The file is good. Quota and rate are shown to developers and not enforced.")

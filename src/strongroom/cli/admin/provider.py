@@ -3,9 +3,9 @@
 import click
 
 from strongroom.access import providers, sandbox
-from strongroom.cli.admin.common import name_argument, provider_id, show, time_text
-from strongroom.cli.admin.stores import data_option, make_folder, read_access, write_access
-from strongroom.cli.output import Failed, json_option, print_json, print_table
+from strongroom.cli.admin.common import described, name_argument, provider_id, show
+from strongroom.cli.admin.stores import make_folder, read_access, write_access
+from strongroom.cli.output import Failed, data_option, json_option, print_records
 from strongroom.runtime.ids import to_text
 from strongroom.services import audit
 from strongroom.services.audit import Action
@@ -50,25 +50,9 @@ def create(name: str, login_policy: str, data: str | None, as_json: bool) -> Non
 def list_all(data: str | None, as_json: bool) -> None:
     """List all providers."""
     records = read_access(data, lambda tx, now: providers.list_all(tx))
-    if as_json:
-        print_json(
-            [
-                {
-                    "id": to_text(record.id),
-                    "name": record.name,
-                    "login_policy": record.login_policy,
-                    "created_at": time_text(record.created_at),
-                    "closed_at": time_text(record.closed_at),
-                }
-                for record in records
-            ]
-        )
-    else:
-        rows = [
-            (r.name, r.login_policy, time_text(r.created_at) or "", time_text(r.closed_at) or "no", to_text(r.id))
-            for r in records
-        ]
-        print_table(("NAME", "LOGIN POLICY", "CREATED", "CLOSED", "ID"), rows)
+    columns = {"NAME": "name", "LOGIN POLICY": "login_policy"}
+    columns |= {"CREATED": "created_at", "CLOSED": "closed_at", "ID": "id"}
+    print_records([described(record) for record in records], columns, as_json)
 
 
 @provider.command("set-login-policy")

@@ -3,9 +3,9 @@
 import click
 
 from strongroom.access import providers
-from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
-from strongroom.cli.admin.stores import data_option, read_access, write_access
-from strongroom.cli.output import Failed, json_option, print_json, print_table
+from strongroom.cli.admin.common import ONCE, described, id_argument, name_argument, provider_id, show, time_text
+from strongroom.cli.admin.stores import read_access, write_access
+from strongroom.cli.output import Failed, data_option, json_option, print_records
 from strongroom.portal.subscriptions import api_keys
 from strongroom.runtime.ids import to_text
 from strongroom.runtime.settings import seconds
@@ -46,26 +46,8 @@ def list_of(provider: str, data: str | None, as_json: bool) -> None:
         return await providers.keys_of(tx, await provider_id(tx, provider))
 
     records = read_access(data, work)
-    if as_json:
-        print_json(
-            [
-                {
-                    "id": to_text(record.id),
-                    "name": record.name,
-                    "hint": record.hint,
-                    "created_at": time_text(record.created_at),
-                    "revoked_at": time_text(record.revoked_at),
-                    "last_used_at": time_text(record.last_used_at),
-                }
-                for record in records
-            ]
-        )
-    else:
-        rows = [
-            (r.name, r.hint, time_text(r.created_at) or "", time_text(r.revoked_at) or "-", to_text(r.id))
-            for r in records
-        ]
-        print_table(("NAME", "KEY", "CREATED", "REVOKED", "ID"), rows)
+    columns = {"NAME": "name", "KEY": "hint", "CREATED": "created_at", "REVOKED": "revoked_at", "ID": "id"}
+    print_records([described(record) for record in records], columns, as_json)
 
 
 @provider_key.command()

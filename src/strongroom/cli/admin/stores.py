@@ -7,8 +7,6 @@ from collections.abc import Callable, Coroutine
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias, TypeVar
 
-import click
-
 from strongroom.cli.output import Failed
 from strongroom.runtime.settings import is_postgres, load
 from strongroom.storage import Store, Transaction
@@ -18,8 +16,6 @@ T = TypeVar("T")
 Database: TypeAlias = Literal["access", "vault"]
 Work: TypeAlias = Callable[[Transaction, int], Coroutine[Any, Any, T]]
 """What to do in one transaction at a time."""
-
-data_option = click.option("--data", metavar="PATH", help="The data folder. [default: STRONGROOM_DATA, or data]")
 
 
 def read_access(data: str | None, work: Work[T]) -> T:
@@ -36,7 +32,7 @@ def in_store(data: str | None, name: Database, work: Callable[[Store, int], Coro
     """Run `work` with a database and the time now. `Failed` where there is no such database."""
     settings = load(os.environ, {"data": data})
     database = settings.database(name)
-    # Opening would make it: a mistyped folder should be told, not filled.
+    # Opening would make it: a mistyped folder should be refused, not filled.
     if not _is_there(database):
         hint = "start the service once, or create a provider" if name == "access" else "start the service once"
         raise Failed(f"there is no {name} database in the data folder {settings.data}: {hint}")

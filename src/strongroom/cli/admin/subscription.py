@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 import click
 
 from strongroom.access import subscriptions
-from strongroom.cli.admin.common import ONCE, id_argument, name_argument, provider_id, show, time_text
+from strongroom.cli.admin.common import ONCE, described, name_argument, provider_id, show, subscription_command
 from strongroom.cli.admin.deciding import COMMANDS
-from strongroom.cli.admin.stores import data_option, read_access, write_access
-from strongroom.cli.output import Failed, json_option, print_json, print_table
+from strongroom.cli.admin.stores import read_access, write_access
+from strongroom.cli.output import Columns, Failed, Record, data_option, json_option, print_records
 from strongroom.portal.subscriptions import subscribing
 from strongroom.runtime.ids import to_text
 from strongroom.runtime.settings import seconds
@@ -68,48 +68,18 @@ def list_of(provider: str, data: str | None, as_json: bool) -> None:
 
     async def work(tx: Transaction, now: int) -> list[dict[str, Any]]:
         owner = await provider_id(tx, provider)
-        return [
-            _record(record, await subscriptions.keys_of(tx, owner, record.id), now)
-            for record in await subscriptions.list_of(tx, owner)
-        ]
+        found = []
+        for record in await subscriptions.list_of(tx, owner):
+            keys = [described(key) for key in await subscriptions.keys_of(tx, owner, record.id)]
+            found.append(described(record) | {"state": record.state_at(now), "keys": keys})
+        return found
 
-    records = read_access(data, work)
-    if as_json:
-        print_json(records)
-    else:
-        rows = [(r["name"], r["state"], r["created_at"], _hints(r["keys"]), r["id"]) for r in records]
-        print_table(("NAME", "STATE", "CREATED", "KEYS", "ID"), rows)
+    columns: Columns = {"NAME": "name", "STATE": "state", "CREATED": "created_at", "KEYS": _hints, "ID": "id"}
+    print_records(read_access(data, work), columns, as_json)
 
 
-def _record(
-    record: subscriptions.SubscriptionRecord, keys: list[subscriptions.SubscriptionKeyRecord], now: int
-) -> dict[str, Any]:
-    return {
-        "id": to_text(record.id),
-        "name": record.name,
-        "state": record.state_at(now),
-        "product": record.product,
-        "approved_at": time_text(record.approved_at),
-        "created_at": time_text(record.created_at),
-        "activated_at": time_text(record.activated_at),
-        "ended_at": time_text(record.ended_at),
-        "expires_at": time_text(record.expires_at),
-        "keys": [
-            {
-                "slot": key.slot,
-                "hint": key.hint,
-                "created_at": time_text(key.created_at),
-                "expires_at": time_text(key.expires_at),
-                "replaced_at": time_text(key.replaced_at),
-                "last_used_at": time_text(key.last_used_at),
-            }
-            for key in keys
-        ],
-    }
-
-
-def _hints(keys: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{key['slot']} {key['hint']}" for key in keys if key["replaced_at"] is None)
+def _hints(subscription: Record) -> str:
+    return ", ".join(f"{key['slot']} {key['hint']}" for key in subscription["keys"] if key["replaced_at"] is None)
 
 
 def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, otherwise: str) -> None:
@@ -123,10 +93,7 @@ def _change(data: str | None, provider: str, subscription_id: bytes, act: _Act, 
 
 
 @subscription.command()
-@click.argument("provider", callback=name_argument)
-@click.argument("subscription_id", metavar="ID", callback=id_argument)
-@data_option
-@json_option
+@subscription_command
 def activate(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
     """Open the subscription ID of PROVIDER for use."""
     otherwise = "the provider has no such subscription that is approved and waits to be activated"
@@ -135,12 +102,9 @@ def activate(provider: str, subscription_id: bytes, data: str | None, as_json: b
 
 
 @subscription.command()
-@click.argument("provider", callback=name_argument)
-@click.argument("subscription_id", metavar="ID", callback=id_argument)
+@subscription_command
 @click.argument("slot", type=click.Choice(subscriptions.SLOTS))
 @click.option("--grace", default="0", metavar="DURATION", help="How long the old key still works. [default: 0]")
-@data_option
-@json_option
 def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, data: str | None, as_json: bool) -> None:
     """Make one key of the subscription ID anew, printed this once; the other key stays as it is."""
     span = seconds("grace", grace) * 1000
@@ -158,10 +122,7 @@ def regenerate(provider: str, subscription_id: bytes, slot: str, grace: str, dat
 
 
 @subscription.command()
-@click.argument("provider", callback=name_argument)
-@click.argument("subscription_id", metavar="ID", callback=id_argument)
-@data_option
-@json_option
+@subscription_command
 def cancel(provider: str, subscription_id: bytes, data: str | None, as_json: bool) -> None:
     """End the subscription ID of PROVIDER and both its keys for good."""
     otherwise = "the provider has no such subscription in force"

@@ -46,7 +46,7 @@ class Journey:
     def walk(self) -> None:
         self._screen.title(f"Registration of {self._username}, in the eleven steps of the specification")
         self._register()
-        self._screen.title("Another device: a new client that is told nothing but name and passphrase")
+        self._screen.title("Another device: a new client that knows nothing but name and passphrase")
         with self._client() as client:
             account = client.unlock(self._username, self._passphrase)
             self._screen.title("Data: encrypted and opened on this machine")
@@ -66,25 +66,18 @@ class Journey:
         self._screen.stored(self._stored)
         found = evidence.files(self._service.data)
         texts = [path.read_bytes() for path in (*found, self._service.log)]
-        if evidence.occurs(self._username, texts) is None:
-            raise Failed("the search does not even find the username, which is stored in clear: it proves nothing")
-        for what, secret in (("passphrase", self._passphrase), ("data", self._plaintext)):
-            form = evidence.occurs(secret, texts)
-            if form is not None:
-                raise Failed(f"the {what} was found in what the service stored, as {form}")
-        forms = len(evidence.forms(self._passphrase))
+        self._search(texts, "what the service stored")
         self._check(
-            f"Searched {len(found)} files and the log at debug level, in {forms} encodings: the username is there, "
-            "the passphrase and the data are not."
+            f"Searched {len(found)} files and the log at debug level, in {self._forms} encodings: "
+            "the username is there, the passphrase and the data are not."
         )
 
     def _client(self, **options: Any) -> Strongroom:
         return Strongroom(
             self._service.base_url,
             subscription_key=self._service.keys["subscription_key"],
-            progress=self._recorder.progress,
             observer=self._recorder.observe,
-            **options,
+            **{"progress": self._recorder.progress} | options,
         )
 
     def _register(self) -> None:
@@ -122,12 +115,8 @@ class Journey:
             step.says.append(", ".join(names))
 
     def _refuse_a_wrong_passphrase(self) -> None:
-        # A client of its own, because its refused login is no step of the journey.
-        with Strongroom(
-            self._service.base_url,
-            subscription_key=self._service.keys["subscription_key"],
-            observer=self._recorder.observe,
-        ) as client:
+        # Without progress, because the refused login is no step of the journey.
+        with self._client(progress=None) as client:
             try:
                 client.unlock(self._username, self._passphrase + "!").close()
             except UnlockRefused:
@@ -137,17 +126,25 @@ class Journey:
 
     def _search_requests(self) -> None:
         raw = self._recorder.raw
-        if evidence.occurs(self._username, raw) is None:
-            raise Failed("the search does not even find the username, which was sent in clear: it proves nothing")
-        for what, secret in (("passphrase", self._passphrase), ("data", self._plaintext)):
-            form = evidence.occurs(secret, raw)
-            if form is not None:
-                raise Failed(f"the {what} was found in a request, as {form}")
+        self._search(raw, "a request")
         self._check(
-            f"Searched all {len(raw)} requests of this run, in {len(evidence.forms(self._passphrase))} encodings: "
+            f"Searched all {len(raw)} requests of this run, in {self._forms} encodings: "
             "neither the passphrase nor the data is in any. What was posted as `passphrase` is a login secret derived "
             "from it, from which the keys do not follow."
         )
+
+    def _search(self, texts: list[bytes], where: str) -> None:
+        """`Failed` where a secret is in one of them, or the username, which stands there in clear, is in none."""
+        if evidence.occurs(self._username, texts) is None:
+            raise Failed(f"the search does not even find the username in {where}: it proves nothing")
+        for what, secret in (("passphrase", self._passphrase), ("data", self._plaintext)):
+            form = evidence.occurs(secret, texts)
+            if form is not None:
+                raise Failed(f"the {what} was found in {where}, as {form}")
+
+    @property
+    def _forms(self) -> int:
+        return len(evidence.forms(self._passphrase))
 
     def _check(self, text: str) -> None:
         self._checks.append(text)

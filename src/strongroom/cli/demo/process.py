@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from strongroom.cli.output import Failed
@@ -49,9 +48,7 @@ class ServiceProcess:
         self.seconds = time.perf_counter() - started
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._kill()
 
     def stop(self) -> None:
@@ -60,7 +57,7 @@ class ServiceProcess:
         try:
             code = self._process.wait(_PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
-            raise Failed("the service did not stop when it was told to") from None
+            raise Failed("the service did not stop on SIGTERM") from None
         if code:
             raise Failed(f"the service ended with exit code {code}")
 

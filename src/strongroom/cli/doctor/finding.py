@@ -27,7 +27,7 @@ def judge(check: str, good: bool, says: str, mend: str = "", *, otherwise: Verdi
 
 
 def attempt(check: str, test: Callable[[], str]) -> Finding:
-    """`ok` with what the test returns; a test that raises has failed, and only the kind of the error is told."""
+    """`ok` with what the test returns; a test that raises has failed, and only the kind of the error is shown."""
     try:
         return Finding(check, Verdict.ok, test())
     except Exception as error:  # noqa: BLE001  # whatever breaks is what was looked for

@@ -1,6 +1,5 @@
 """`Account`, for blocking code. Written by `make docs` from the async core: change that one."""
 
-from types import TracebackType
 from typing import Self, final
 
 from strongroom.client.account import AsyncAccount
@@ -99,7 +98,5 @@ class Account:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

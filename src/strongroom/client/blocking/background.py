@@ -37,7 +37,7 @@ class Background:
         _BACKGROUNDS.add(self)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result. Whatever interrupts the caller, such as Ctrl-C, cancels the coroutine first."""
+        """The result. An interruption of the caller, such as Ctrl-C, cancels the coroutine first."""
         call = _Call(coroutine)
         try:
             with self._lock:
@@ -170,7 +170,7 @@ class _Call(Generic[T]):
         def errand() -> None:
             try:
                 result = function()
-            except StopIteration as error:  # means something else to whatever awaits
+            except StopIteration as error:  # has another meaning inside a coroutine
                 _post(loop, _fail, answer, RuntimeError(f"a callback raised {error!r}"))
             except Exception as error:  # noqa: BLE001 - it is raised where the answer is awaited
                 _post(loop, _fail, answer, error)

@@ -1,7 +1,6 @@
 """`Strongroom`, for blocking code. Written by `make docs` from the async core: change that one."""
 
 from pathlib import Path
-from types import TracebackType
 from typing import Self, final
 
 import httpx
@@ -87,7 +86,7 @@ class Strongroom:
         Without an admission token one is issued with the provider API key. Interrupted at any step, or where the
         outcome is unknown (`ServiceUnavailable`), the same call finishes the registration: no key is lost, none is
         made twice. The passphrase never leaves this machine. `iterations` (600,000 to 10,000,000) is what a guess at
-        the passphrase costs whoever steals the database. Raises `UsernameTaken`, `AdmissionTokenUsed` and other
+        the passphrase costs a thief of the database. Raises `UsernameTaken`, `AdmissionTokenUsed` and other
         `ServiceRefused`, `ReadBackMismatch` if the service did not store what it confirmed.
         """
         return Account(
@@ -139,7 +138,5 @@ class Strongroom:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

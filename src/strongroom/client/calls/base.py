@@ -2,21 +2,16 @@
 
 from typing import TypeAlias
 
-from strongroom.client.connection import Connection, presentable
+from strongroom.client.connection import ServiceConnection
 from strongroom.crypto.secret import Secret
 
 SessionString: TypeAlias = str | Secret[str]
 
 
-def secret(session: SessionString) -> Secret[str]:
-    """A session string the caller hands in; `ConfigurationRefused` unless it is fit for a header."""
-    return presentable(session if isinstance(session, str) else session.reveal())
-
-
 class CallsBase:
     """Calls over one connection."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ServiceConnection) -> None:
         self._connection = connection
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """The calls of the key store area, in the order of the specification."""
 
-from strongroom.client.calls.base import CallsBase, SessionString, secret
+from strongroom.client.calls.base import CallsBase, SessionString
 from strongroom.wire import keystore
 from strongroom.wire.paging import Paging
 
@@ -10,10 +10,7 @@ class KeystoreCalls(CallsBase):
 
     async def issue_admission_token(self) -> keystore.AdmissionToken:
         """Issue an admission token with the provider API key (spec: key store 1)."""
-        response = await self._connection.ask(
-            keystore.ISSUE_ADMISSION_TOKEN,
-            credential=self._connection.provider_api_key,
-        )
+        response = await self._connection.ask(keystore.ISSUE_ADMISSION_TOKEN, self._connection.provider_api_key)
         return response.admission_token
 
     async def create_user(self, admission_token: str, username: str, passphrase: str) -> keystore.User:
@@ -30,77 +27,58 @@ class KeystoreCalls(CallsBase):
 
     async def delete_session(self, session: SessionString) -> None:
         """Log out of the key store."""
-        await self._connection.converse(keystore.DELETE_SESSION, credential=secret(session))
+        await self._connection.converse(keystore.DELETE_SESSION, session)
 
     async def store_passphrase_derivation_artefact(
         self, session: SessionString, derivation_artefacts: str, verification_artefacts: str = ""
     ) -> keystore.PassphraseDerivationArtefact:
         """Store the derivation artefacts (spec: key store 4); other bytes than the stored ones are refused."""
-        response = await self._connection.ask(
-            keystore.STORE_PASSPHRASE_DERIVATION_ARTEFACT,
-            body=keystore.StorePassphraseDerivationArtefact(
-                derivation_artefacts=derivation_artefacts, verification_artefacts=verification_artefacts
-            ),
-            credential=secret(session),
+        body = keystore.StorePassphraseDerivationArtefact(
+            derivation_artefacts=derivation_artefacts, verification_artefacts=verification_artefacts
         )
+        response = await self._connection.ask(keystore.STORE_PASSPHRASE_DERIVATION_ARTEFACT, session, body=body)
         return response.passphrase_derivation_artefact
 
     async def read_passphrase_derivation_artefact(
         self, session: SessionString
     ) -> keystore.PassphraseDerivationArtefact:
         """Read the stored derivation artefacts (spec: key store 5)."""
-        response = await self._connection.ask(
-            keystore.READ_PASSPHRASE_DERIVATION_ARTEFACT,
-            credential=secret(session),
-        )
+        response = await self._connection.ask(keystore.READ_PASSPHRASE_DERIVATION_ARTEFACT, session)
         return response.passphrase_derivation_artefact
 
     async def store_key_encryption_key(
         self, session: SessionString, serialized_key_encryption_key: str
     ) -> keystore.KeyEncryptionKey:
         """Store the encrypted KEK (spec: key store 6); other bytes than the stored ones are refused."""
-        response = await self._connection.ask(
-            keystore.STORE_KEY_ENCRYPTION_KEY,
-            body=keystore.StoreKeyEncryptionKey(serialized_key_encryption_key=serialized_key_encryption_key),
-            credential=secret(session),
-        )
+        body = keystore.StoreKeyEncryptionKey(serialized_key_encryption_key=serialized_key_encryption_key)
+        response = await self._connection.ask(keystore.STORE_KEY_ENCRYPTION_KEY, session, body=body)
         return response.key_encryption_key
 
     async def read_key_encryption_key(self, session: SessionString) -> keystore.KeyEncryptionKey:
         """Read the encrypted KEK."""
-        response = await self._connection.ask(keystore.READ_KEY_ENCRYPTION_KEY, credential=secret(session))
+        response = await self._connection.ask(keystore.READ_KEY_ENCRYPTION_KEY, session)
         return response.key_encryption_key
 
     async def store_data_encryption_key(
         self, session: SessionString, serialized_data_encryption_key: str
     ) -> keystore.DataEncryptionKey:
         """Store an encrypted DEK (spec: key store 7)."""
-        response = await self._connection.ask(
-            keystore.STORE_DATA_ENCRYPTION_KEY,
-            body=keystore.StoreDataEncryptionKey(serialized_data_encryption_key=serialized_data_encryption_key),
-            credential=secret(session),
-        )
+        body = keystore.StoreDataEncryptionKey(serialized_data_encryption_key=serialized_data_encryption_key)
+        response = await self._connection.ask(keystore.STORE_DATA_ENCRYPTION_KEY, session, body=body)
         return response.data_encryption_key
 
     async def list_data_encryption_keys(
         self, session: SessionString, page: int | None = None, per: int | None = None
     ) -> keystore.DataEncryptionKeysResponse:
         """List the encrypted DEKs, oldest first; all of them without `page` and `per`."""
-        return await self._connection.ask(
-            keystore.LIST_DATA_ENCRYPTION_KEYS,
-            query=Paging(page=page, per=per),
-            credential=secret(session),
-        )
+        return await self._connection.ask(keystore.LIST_DATA_ENCRYPTION_KEYS, session, query=Paging(page=page, per=per))
 
     async def read_data_encryption_key(
         self, session: SessionString, data_encryption_key_id: str
     ) -> keystore.DataEncryptionKey:
         """Read one encrypted DEK."""
-        response = await self._connection.ask(
-            keystore.READ_DATA_ENCRYPTION_KEY,
-            path=keystore.DataEncryptionKeyPath(id=data_encryption_key_id),
-            credential=secret(session),
-        )
+        path = keystore.DataEncryptionKeyPath(id=data_encryption_key_id)
+        response = await self._connection.ask(keystore.READ_DATA_ENCRYPTION_KEY, session, path=path)
         return response.data_encryption_key
 
     async def store_keypair(
@@ -111,47 +89,32 @@ class KeystoreCalls(CallsBase):
         external_identifiers: list[str] | None = None,
     ) -> keystore.Keypair:
         """Store a keypair with its tags and empty metadata (spec: key store 8)."""
-        response = await self._connection.ask(
-            keystore.STORE_KEYPAIR,
-            body=keystore.StoreKeypair(
-                encrypted_serialized_key=encrypted_serialized_key,
-                public_key=public_key,
-                external_identifiers=external_identifiers or [],
-            ),
-            credential=secret(session),
+        body = keystore.StoreKeypair(
+            encrypted_serialized_key=encrypted_serialized_key,
+            public_key=public_key,
+            external_identifiers=external_identifiers or [],
         )
+        response = await self._connection.ask(keystore.STORE_KEYPAIR, session, body=body)
         return response.keypair
 
     async def list_keypairs(
         self, session: SessionString, page: int | None = None, per: int | None = None
     ) -> keystore.KeypairsResponse:
         """List the keypairs, oldest first; all of them without `page` and `per`."""
-        return await self._connection.ask(
-            keystore.LIST_KEYPAIRS,
-            query=Paging(page=page, per=per),
-            credential=secret(session),
-        )
+        return await self._connection.ask(keystore.LIST_KEYPAIRS, session, query=Paging(page=page, per=per))
 
     async def read_keypair(self, session: SessionString, keypair_id: str) -> keystore.Keypair:
         """Read one keypair."""
-        response = await self._connection.ask(
-            keystore.READ_KEYPAIR, path=keystore.KeypairPath(id=keypair_id), credential=secret(session)
-        )
+        response = await self._connection.ask(keystore.READ_KEYPAIR, session, path=keystore.KeypairPath(id=keypair_id))
         return response.keypair
 
     async def read_keypair_by_external_identifier(self, session: SessionString, identifier: str) -> keystore.Keypair:
         """Read the keypair that carries this tag."""
-        response = await self._connection.ask(
-            keystore.READ_KEYPAIR_BY_EXTERNAL_IDENTIFIER,
-            path=keystore.ExternalIdentifierPath(identifier=identifier),
-            credential=secret(session),
-        )
+        path = keystore.ExternalIdentifierPath(identifier=identifier)
+        response = await self._connection.ask(keystore.READ_KEYPAIR_BY_EXTERNAL_IDENTIFIER, session, path=path)
         return response.keypair
 
     async def read_external_admission_token(self, session: SessionString) -> keystore.ExternalAdmissionToken:
         """Obtain the vault admission token through the key store (spec: key store 9)."""
-        response = await self._connection.ask(
-            keystore.READ_EXTERNAL_ADMISSION_TOKEN,
-            credential=secret(session),
-        )
+        response = await self._connection.ask(keystore.READ_EXTERNAL_ADMISSION_TOKEN, session)
         return response.external_admission_token

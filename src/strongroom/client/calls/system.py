@@ -1,4 +1,4 @@
-"""The calls that every process answers, whatever areas it serves."""
+"""The calls that every process answers, with any areas."""
 
 from strongroom.client.calls.base import CallsBase
 from strongroom.wire import system

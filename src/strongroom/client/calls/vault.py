@@ -1,6 +1,6 @@
 """The calls of the vault area, in the order of the specification."""
 
-from strongroom.client.calls.base import CallsBase, SessionString, secret
+from strongroom.client.calls.base import CallsBase, SessionString
 from strongroom.client.errors import ProtocolViolation
 from strongroom.wire import keystore, vault
 
@@ -10,10 +10,7 @@ class VaultCalls(CallsBase):
 
     async def issue_vault_admission_token(self) -> keystore.AdmissionToken:
         """Issue an admission token that opens the vault only, with the provider API key (spec: key store rule 1)."""
-        response = await self._connection.ask(
-            vault.ISSUE_VAULT_ADMISSION_TOKEN,
-            credential=self._connection.provider_api_key,
-        )
+        response = await self._connection.ask(vault.ISSUE_VAULT_ADMISSION_TOKEN, self._connection.provider_api_key)
         return response.admission_token
 
     async def create_vault_user(self, public_key: str, admission_token: str) -> vault.VaultUserResponse:
@@ -29,7 +26,7 @@ class VaultCalls(CallsBase):
 
     async def delete_vault_session(self, vault_session: SessionString) -> None:
         """Log out of the vault."""
-        await self._connection.converse(vault.DELETE_VAULT_SESSION, credential=secret(vault_session))
+        await self._connection.converse(vault.DELETE_VAULT_SESSION, vault_session)
 
     async def list_classification_nodes(
         self,
@@ -40,21 +37,15 @@ class VaultCalls(CallsBase):
         per: int | None = None,
     ) -> vault.ClassificationNodesResponse:
         """List classification nodes (spec: vault 12). Everything in a node is the service's word: show it as text."""
-        return await self._connection.ask(
-            vault.LIST_CLASSIFICATION_NODES,
-            query=vault.ClassificationNodeQuery(page=page, per=per, scheme_name=scheme_name, by_name=by_name),
-            credential=secret(vault_session),
-        )
+        query = vault.ClassificationNodeQuery(page=page, per=per, scheme_name=scheme_name, by_name=by_name)
+        return await self._connection.ask(vault.LIST_CLASSIFICATION_NODES, vault_session, query=query)
 
     async def read_classification_node(
         self, vault_session: SessionString, node_id: str
     ) -> vault.PlacedClassificationNode:
         """Read one classification node with its parent."""
-        response = await self._connection.ask(
-            vault.READ_CLASSIFICATION_NODE,
-            path=vault.ClassificationNodePath(id=node_id),
-            credential=secret(vault_session),
-        )
+        path = vault.ClassificationNodePath(id=node_id)
+        response = await self._connection.ask(vault.READ_CLASSIFICATION_NODE, vault_session, path=path)
         return response.classification_node
 
     async def read_image(self, image_id: str) -> bytes:

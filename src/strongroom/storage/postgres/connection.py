@@ -29,7 +29,7 @@ RESTORE_GOES_ON = "a restore into this database is going on: start when it has e
 
 # A commit that does not wait for the disk would be acknowledged and could be lost. What waits for more is left alone.
 # Reading is the default, so that only a write transaction that says so can change anything. No session is ended because
-# it is idle: its locks say that somebody is at work.
+# it is idle: its locks say that it is at work.
 _PREPARE_SESSION = """
 SELECT set_config('search_path', $1, false),
        set_config('synchronous_commit',
@@ -46,7 +46,7 @@ _WITHOUT_HURRY = """
 SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN
 ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')
 """
-# How a restore knows that somebody works on the schema. Bound to the session: it goes with the connection, also where a
+# How a restore knows that the schema is in use. Bound to the session: it goes with the connection, also where a
 # process is killed, and other roles are shut out by it though they may not see whose session it is.
 _HOLD_OFF_RESTORES = "SELECT pg_try_advisory_lock_shared($1)"
 _SEARCH_PATH = re.compile(r"(?:-c\s*|--)search_path=([a-z_][a-z0-9_]{0,62})(?=\s|$)")
@@ -99,13 +99,16 @@ def _adapters() -> adapt.AdaptersMap:
 ADAPTERS = _adapters()
 
 
-class Connection(psycopg.AsyncConnection[Row]):
-    """A session that reads unless it is told otherwise, and remembers whether the server warned of something."""
+class PostgresConnection(psycopg.AsyncConnection[Row]):
+    """A session that only reads by default, and remembers whether the server warned of something."""
 
     warned: bool = False
 
+    def notice(self, diagnostic: psycopg.errors.Diagnostic) -> None:
+        self.warned = self.warned or diagnostic.severity_nonlocalized == "WARNING"
+
     def abort(self) -> None:
-        """Cut the line: whoever waits for an answer learns at once that there will be none."""
+        """Cut the connection: a request that waits for an answer learns at once that none will come."""
         try:
             with socket.socket(fileno=os.dup(self.pgconn.socket)) as line:
                 line.shutdown(socket.SHUT_RDWR)
@@ -150,12 +153,12 @@ class Target:
                 "those of the system are known to libpq 16 or newer"
             )
 
-    async def connect(self, *, working: bool = False) -> Connection:
+    async def connect(self, *, working: bool = False) -> PostgresConnection:
         """A new session; no restore goes into this schema while one is open that was opened for `working`.
 
         psycopg's errors; `SchemaError` for a server that is too old or not in UTF-8, and during a restore.
         """
-        connection = await Connection.connect(
+        connection = await PostgresConnection.connect(
             **self._parameters,
             autocommit=True,
             prepare_threshold=0,
@@ -164,7 +167,7 @@ class Target:
         )
         try:
             connection.prepared_max = PREPARED_STATEMENTS
-            connection.add_notice_handler(_remember(connection))
+            connection.add_notice_handler(connection.notice)
             if connection.info.server_version < OLDEST_VERSION:
                 raise SchemaError("PostgreSQL 14 or newer is needed")
             if connection.info.parameter_status("server_encoding") != "UTF8":
@@ -180,7 +183,7 @@ class Target:
             raise
         return connection
 
-    async def _prepare(self, connection: Connection, working: bool) -> None:
+    async def _prepare(self, connection: PostgresConnection, working: bool) -> None:
         timeouts = (str(STATEMENT_MILLISECONDS), str(LOCK_MILLISECONDS))
         await connection.execute(_PREPARE_SESSION, (self.schema, *timeouts), prepare=False)
         if working:
@@ -189,7 +192,7 @@ class Target:
             if await held.fetchone() != (True,):
                 raise SchemaError(RESTORE_GOES_ON)
 
-    async def refuse_shared_sessions(self, connection: Connection) -> None:
+    async def refuse_shared_sessions(self, connection: PostgresConnection) -> None:
         """`SchemaError` where `connection` is one of several that get a session of the server in turn.
 
         So it is behind a pooler that lends sessions for a transaction: what was set for the session of one area, its
@@ -197,7 +200,7 @@ class Target:
         """
         pid = await _serving(connection)
         if pid == connection.info.backend_pid:
-            return  # nobody stands between
+            return  # there is no pooler
         # A pooler hands out the session that was used last, or all of them in a circle.
         again = await _serving(connection)
         async with await self.connect() as other:
@@ -205,18 +208,18 @@ class Target:
                 raise SchemaError("a pooler of connections has to keep a session for each of them: pool_mode = session")
 
 
-async def without_hurry(connection: Connection) -> None:
+async def without_hurry(connection: PostgresConnection) -> None:
     """Until the transaction ends nothing in it is given up because it takes long."""
     await connection.execute(_WITHOUT_HURRY)
 
 
-async def run(connection: Connection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
+async def run(connection: PostgresConnection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
     """A statement with `:name` parameters; psycopg's errors."""
     text, names = numbered(sql)
     return await connection.execute(text, [values[name] for name in names], binary=True)
 
 
-async def _serving(connection: Connection) -> int:
+async def _serving(connection: PostgresConnection) -> int:
     """The process of the server that answers."""
     row = await (await connection.execute("SELECT pg_backend_pid()", prepare=False)).fetchone()
     assert row is not None, "a SELECT without FROM has a row"
@@ -226,14 +229,6 @@ async def _serving(connection: Connection) -> int:
 def lock_key(purpose: str, schema: str) -> int:
     """The number of an advisory lock: they belong to the whole database, so the schema keeps the areas apart."""
     return int.from_bytes(hashlib.sha256(f"strongroom {purpose} {schema}".encode()).digest()[:8], "big", signed=True)
-
-
-def _remember(connection: Connection) -> Any:
-    def handler(diagnostic: psycopg.errors.Diagnostic) -> None:
-        if diagnostic.severity_nonlocalized == "WARNING":
-            connection.warned = True
-
-    return handler
 
 
 def _is_local(host: str) -> bool:

@@ -8,23 +8,10 @@ import psycopg
 from psycopg import sql as composed
 from psycopg.pq import TransactionStatus
 
-from strongroom.storage import Row, Unavailable, Value, migrate
-from strongroom.storage.copying import (
-    BATCH,
-    HISTORY,
-    HISTORY_TABLE,
-    MARK_LOADED,
-    MARKED,
-    UNMARK,
-    WHICH_AREAS,
-    Kind,
-    NotThere,
-    Stage,
-    State,
-    Table,
-)
+from strongroom.storage import Row, Unavailable, Value, copying, migrate
+from strongroom.storage.copying import Kind, NotThere, Stage, State, Table
 from strongroom.storage.migrate import Migration
-from strongroom.storage.postgres.connection import Connection, Target, run, without_hurry
+from strongroom.storage.postgres.connection import PostgresConnection, Target, run, without_hurry
 from strongroom.storage.postgres.migrations import bring_up_to_date, shut_out, take_lock, try_session_lock
 from strongroom.storage.postgres.store import failure
 from strongroom.storage.postgres.tables import TABLES, structure_of, tables_of
@@ -36,11 +23,11 @@ _TYPES: dict[Kind, str] = {"text": "text", "integer": "int8", "bytes": "bytea"}
 
 
 class PostgresSnapshot:
-    """One transaction that sees the schema as it was at its first statement; nobody waits for it."""
+    """One transaction that sees the schema as it was at its first statement; no other transaction waits for it."""
 
     engine = "postgresql"
 
-    def __init__(self, connection: Connection, schema: str) -> None:
+    def __init__(self, connection: PostgresConnection, schema: str) -> None:
         self._connection = connection
         self._schema = schema
 
@@ -57,13 +44,10 @@ class PostgresSnapshot:
             except BaseException:
                 await connection.close()
                 raise
-        if (HISTORY_TABLE,) not in names:
+        if (copying.HISTORY_TABLE,) not in names:
             await connection.close()
-            raise NotThere(f"there is no {area} database at the URL of {area}_database{WHICH_AREAS}")
+            raise NotThere(f"there is no {area} database at the URL of {area}_database{copying.WHICH_AREAS}")
         return snapshot
-
-    async def history(self) -> list[tuple[int, str, str]]:
-        return [(number, name, checksum) for number, name, checksum in await self.all(HISTORY)]
 
     async def tables(self) -> list[Table]:
         with _translated():
@@ -81,7 +65,7 @@ class PostgresSnapshot:
                 batch: list[Row] = []
                 async for row in copy.rows():
                     batch.append(row)
-                    if len(batch) == BATCH:
+                    if len(batch) == copying.BATCH:
                         yield batch
                         batch = []
                 if batch:
@@ -95,7 +79,7 @@ class PostgresSnapshot:
         with _translated():
             async with psycopg.AsyncRawServerCursor(self._connection, "stream") as cursor:
                 await cursor.execute(sql, binary=True)
-                while batch := await cursor.fetchmany(BATCH):
+                while batch := await cursor.fetchmany(copying.BATCH):
                     yield batch
 
     async def damage(self) -> list[str]:
@@ -110,7 +94,7 @@ class PostgresDestination:
 
     def __init__(self, url: str, area: str) -> None:
         self._target = Target(url, area)
-        self._connection: Connection | None = None
+        self._connection: PostgresConnection | None = None
 
     async def claim(self) -> bool:
         with _translated():
@@ -126,8 +110,8 @@ class PostgresDestination:
             names = await (await run(connection, TABLES, schema=self._target.schema)).fetchall()
             if not names:
                 return State(Stage.empty)
-            if (HISTORY_TABLE,) in names:
-                marked = await (await run(connection, MARKED, number=migrate.RESTORING)).fetchone()
+            if (copying.HISTORY_TABLE,) in names:
+                marked = await (await run(connection, copying.MARKED, number=migrate.RESTORING)).fetchone()
                 if marked is not None:
                     return State(Stage(marked[0]), marked[1])
             return State(Stage.used)
@@ -142,7 +126,7 @@ class PostgresDestination:
             if stage is Stage.used:
                 raise Unavailable  # filled since it was looked at
             if stage is not Stage.empty:
-                # Not the schema, which somebody may have made for a role that may make none.
+                # Not the schema, which an administrator may have made for a role that may make none.
                 for (name,) in await (await run(connection, TABLES, schema=self._target.schema)).fetchall():
                     await connection.execute(composed.SQL("DROP TABLE {}").format(composed.Identifier(name)))
             await bring_up_to_date(connection, self._target.schema, known[:number])
@@ -174,7 +158,7 @@ class PostgresDestination:
             return (await run(self._open, sql, **values)).rowcount
 
     async def commit(self, archive: str, now: int) -> None:
-        mark = Migration(migrate.RESTORING, Stage.loading.value, "").record(now) | {"checksum": archive}
+        mark = copying.loading_mark(archive, now)
         with _translated():
             await run(self._open, migrate.RECORD, **mark)
             # Without statistics the planner guesses, until autovacuum comes round or for ever where that is off.
@@ -183,10 +167,10 @@ class PostgresDestination:
             await self._open.execute("COMMIT")
 
     async def mark_loaded(self) -> None:
-        await self._change(MARK_LOADED, name=Stage.loaded.value, number=migrate.RESTORING)
+        await self._change(copying.MARK_LOADED, name=Stage.loaded.value, number=migrate.RESTORING)
 
     async def unmark(self) -> None:
-        await self._change(UNMARK, number=migrate.RESTORING)
+        await self._change(copying.UNMARK, number=migrate.RESTORING)
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -198,11 +182,11 @@ class PostgresDestination:
             self._connection = None
 
     @property
-    def _open(self) -> Connection:
+    def _open(self) -> PostgresConnection:
         assert self._connection is not None, "begin comes first"
         return self._connection
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> PostgresConnection:
         if self._connection is None:
             self._connection = await self._target.connect()
         return self._connection

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from strongroom.storage import Row, Value, migrate
-from strongroom.storage.postgres.connection import Connection, lock_key, run, without_hurry
+from strongroom.storage.postgres.connection import PostgresConnection, lock_key, run, without_hurry
 
 _HAS_SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname = :schema"
 _HAS_HISTORY = "SELECT 1 FROM pg_tables WHERE schemaname = :schema AND tablename = 'schema_migrations'"
@@ -13,7 +13,7 @@ _TRY_SESSION_LOCK = "SELECT pg_try_advisory_lock(:key)"
 _LOOKS, _PAUSE_SECONDS = 10, 0.1
 
 
-async def bring_up_to_date(connection: Connection, schema: str, known: list[migrate.Migration]) -> None:
+async def bring_up_to_date(connection: PostgresConnection, schema: str, known: list[migrate.Migration]) -> None:
     """Run what is pending, each migration in a transaction of its own: after a crash the rest follows.
 
     Several processes may start at once: one works, the others wait for it. psycopg's errors, `migrate.SchemaError`.
@@ -34,18 +34,18 @@ async def bring_up_to_date(connection: Connection, schema: str, known: list[migr
                 await run(connection, migrate.RECORD, **migration.record(time.time_ns() // 1_000_000))
 
 
-async def take_lock(connection: Connection, schema: str) -> None:
-    """Until the transaction ends nobody else makes or changes this schema."""
+async def take_lock(connection: PostgresConnection, schema: str) -> None:
+    """Until the transaction ends no other process makes or changes this schema."""
     await _one(connection, _TAKE_LOCK, key=lock_key("migrations", schema))
 
 
-async def try_session_lock(connection: Connection, schema: str) -> bool:
-    """Whether nobody else restores into this schema; until the connection is closed nobody else can begin to."""
+async def try_session_lock(connection: PostgresConnection, schema: str) -> bool:
+    """Whether no other restore into this schema is going on; none can begin until the connection is closed."""
     return await _one(connection, _TRY_SESSION_LOCK, key=lock_key("restore", schema)) == (True,)
 
 
-async def shut_out(connection: Connection, schema: str) -> bool:
-    """Whether nobody works on this schema; until the connection is closed nobody else can begin to.
+async def shut_out(connection: PostgresConnection, schema: str) -> bool:
+    """Whether this schema is not in use; no process can begin to use it until the connection is closed.
 
     Looked at again and again for a while, because a server takes a moment to notice that a process has ended. Waiting
     for the lock would keep a service that goes on from opening connections meanwhile.
@@ -57,7 +57,7 @@ async def shut_out(connection: Connection, schema: str) -> bool:
     return False
 
 
-async def applied(connection: Connection, schema: str) -> dict[int, str]:
+async def applied(connection: PostgresConnection, schema: str) -> dict[int, str]:
     """The migrations this schema has seen: number and checksum."""
     if await _one(connection, _HAS_HISTORY, schema=schema) is None:
         return {}
@@ -65,5 +65,5 @@ async def applied(connection: Connection, schema: str) -> dict[int, str]:
     return dict(await cursor.fetchall())
 
 
-async def _one(connection: Connection, sql: str, **values: Value) -> Row | None:
+async def _one(connection: PostgresConnection, sql: str, **values: Value) -> Row | None:
     return await (await run(connection, sql, **values)).fetchone()

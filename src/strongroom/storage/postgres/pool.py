@@ -31,7 +31,7 @@ class Pooled(Protocol):
     def closed(self) -> bool: ...
 
     def abort(self) -> None:
-        """Cut the line, so that whoever waits for an answer on it learns that there will be none."""
+        """Cut the connection, so that a request that waits for an answer learns that none will come."""
         ...
 
     async def close(self) -> None: ...
@@ -112,7 +112,7 @@ class Pool(Generic[C]):
     async def renew(self, lost: C) -> None:
         """A connection turned out to be dead or useless: so are, most likely, all that were opened before now."""
         if lost.generation != self._generation:
-            return  # somebody has seen to it
+            return  # done already
         self._generation += 1
         stale, self._idle = self._idle, []
         for connection in stale:
@@ -167,7 +167,7 @@ class Pool(Generic[C]):
             raise
 
     def _hand(self, connection: C | None) -> bool:
-        """To whoever has waited longest; None says that there is room for a new connection."""
+        """To the request that has waited longest; None says that there is room for a new connection."""
         while self._waiting:
             waiting, _ = self._waiting.popleft()
             if not waiting.done():

@@ -18,7 +18,7 @@ from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from strongroom.storage import Row, Value
-from strongroom.storage.postgres.connection import Connection, Target
+from strongroom.storage.postgres.connection import PostgresConnection, Target
 from strongroom.storage.postgres.statements import numbered
 
 PREPARED_STATEMENTS = 1_000
@@ -65,7 +65,7 @@ class StatementResult:
 class PostgresSession:
     """One connection for one request at a time. Errors are psycopg's."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: PostgresConnection) -> None:
         self.born, self.generation = 0.0, 0
         self.committing = False
         self._connection = connection
@@ -108,7 +108,7 @@ class PostgresSession:
         self._connection.warned = value
 
     def look(self) -> None:
-        """Raise if the server has ended the session while nobody used it."""
+        """Raise if the server has ended the session while it was idle."""
         try:
             self._libpq.consume_input()
             self._libpq.consume_input()  # the first may have read a farewell, and only this one the end
@@ -117,7 +117,7 @@ class PostgresSession:
             raise
 
     def send(self, sql: str, values: Mapping[str, Value]) -> StatementResult:
-        """Queue a statement; it leaves, with all others, when somebody calls `answered`."""
+        """Queue a statement; it leaves, with all others, at the next call of `answered`."""
         text, names = numbered(sql)
         types, parameters = [], []
         for name in names:
@@ -157,7 +157,7 @@ class PostgresSession:
         return rows
 
     def abort(self) -> None:
-        """Cut the line: whoever waits for an answer learns at once that there will be none."""
+        """Cut the connection: a request that waits for an answer learns at once that none will come."""
         self._connection.abort()
 
     async def close(self) -> None:
@@ -165,7 +165,7 @@ class PostgresSession:
         self._stop_watching()
         try:
             if busy:
-                # Or the server goes on working for nobody, and keeps its locks meanwhile.
+                # Or the server goes on working in vain, and keeps its locks meanwhile.
                 # The driver's own timeout has no effect with a libpq older than 17.
                 with contextlib.suppress(psycopg.Error, TimeoutError):
                     async with asyncio.timeout(CANCEL_SECONDS):
@@ -239,7 +239,7 @@ class PostgresSession:
 
 def _tell(waiting: asyncio.Future[None], error: psycopg.Error | None) -> None:
     if waiting.done():
-        return  # whoever waited has gone
+        return  # the request has gone
     if error is None:
         waiting.set_result(None)
     else:

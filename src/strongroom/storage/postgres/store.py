@@ -16,7 +16,7 @@ import psycopg
 
 from strongroom.storage import ConstraintViolated, Row, T, Transaction, Unavailable, Value, Work, migrate
 from strongroom.storage.postgres import pool
-from strongroom.storage.postgres.connection import Connection, Target
+from strongroom.storage.postgres.connection import PostgresConnection, Target
 from strongroom.storage.postgres.migrations import applied, bring_up_to_date
 from strongroom.storage.postgres.pool import Pool
 from strongroom.storage.postgres.session import PostgresSession, StatementResult
@@ -72,7 +72,7 @@ class _Again(Exception):
 
 
 class PostgresTransaction:
-    """Statements of one unit of work; those that nobody waits for are sent with the next one that somebody does."""
+    """Statements of one unit of work; those without a result are sent with the next one that has one."""
 
     __slots__ = ("_holds", "_session")
 
@@ -98,7 +98,7 @@ class PostgresTransaction:
         self._session.send(sql, values)
 
     async def lock_or_raise(self, otherwise: Exception, sql: str, **values: Value) -> None:
-        # Shared: writes of the same session go on side by side, and whoever ends the session waits for them.
+        # Shared: writes of the same session go on side by side, and a logout waits for them.
         self._holds.append((self._session.send(f"{sql} FOR SHARE", values), otherwise))
 
     @property
@@ -170,14 +170,14 @@ class PostgresStore:
             if self._pool is None:
                 opened = Pool(partial(PostgresSession.open, self._target), self._connections)
                 try:
-                    # Kept from the start: a restore knows a service that nobody calls by its connections.
+                    # Kept from the start: a restore knows a service without requests by its connections.
                     opened.add(PostgresSession(await self._prepared()))
                 except (psycopg.Error, OSError) as error:
                     raise Unavailable from failure(error)
                 self._pool = opened
             return self._pool
 
-    async def _prepared(self) -> Connection:
+    async def _prepared(self) -> PostgresConnection:
         connection = await self._target.connect(working=True)
         try:
             await self._target.refuse_shared_sessions(connection)
@@ -285,7 +285,7 @@ def _judge(error: psycopg.Error, session: PostgresSession) -> Exception:
     """What an error of the driver means to the request it happened to."""
     state = error.sqlstate or ""
     if session.closed or state.startswith("57P"):
-        # Once COMMIT is on its way nobody knows: not a success, and not for us to repeat.
+        # Once COMMIT is on its way the outcome is unknown: not a success, and not for us to repeat.
         return Unavailable() if session.committing else _Again(_TRIES_AFTER_LOSS)
     if state in _UNDONE:
         return _Again(_TRIES_AFTER_UNDONE)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from strongroom.storage.copying import HISTORY_TABLE, Column, Kind, Table
-from strongroom.storage.postgres.connection import Connection, run
+from strongroom.storage.postgres.connection import PostgresConnection, run
 from strongroom.storage.structure import Index, Structure, conjuncts, literals
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = :schema ORDER BY tablename"
@@ -39,7 +39,7 @@ AND k.place <= x.indnkeyatts ORDER BY i.oid, k.place
 """
 
 
-async def tables_of(connection: Connection, schema: str) -> list[Table]:
+async def tables_of(connection: PostgresConnection, schema: str) -> list[Table]:
     """Every table but the history, with those of its columns that are of our kinds."""
     names = [name for (name,) in await (await run(connection, TABLES, schema=schema)).fetchall()]
     found = []
@@ -51,7 +51,7 @@ async def tables_of(connection: Connection, schema: str) -> list[Table]:
     return found
 
 
-async def structure_of(connection: Connection, schema: str) -> dict[str, Structure]:
+async def structure_of(connection: PostgresConnection, schema: str) -> dict[str, Structure]:
     """By name of the table, the history included."""
     columns: dict[str, set[tuple[str, str, bool]]] = {}
     firm: dict[str, bool] = {}
@@ -73,5 +73,5 @@ async def structure_of(connection: Connection, schema: str) -> dict[str, Structu
     }
 
 
-async def _all(connection: Connection, sql: str, schema: str) -> list[Any]:
+async def _all(connection: PostgresConnection, sql: str, schema: str) -> list[Any]:
     return await (await run(connection, sql, schema=schema)).fetchall()

@@ -44,7 +44,7 @@ class CommitQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Nobody waits and nothing is being committed."""
+        """No unit waits and none is being committed."""
         return not self._moving
 
     def join(self, unit: Unit[Any]) -> None:
@@ -54,7 +54,7 @@ class CommitQueue:
             self.loop.call_soon(self.hand_over)  # what else arrives in this turn of the loop comes along
 
     def hand_over(self) -> None:
-        """Give the writer the next group, if anybody waits."""
+        """Give the writer the next group, if units wait."""
         group, self._waiting = self._waiting[:MAX_GROUP], self._waiting[MAX_GROUP:]
         self._moving = bool(group)
         if group:

@@ -9,20 +9,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from strongroom.storage import Row, Unavailable, Value, migrate
-from strongroom.storage.copying import (
-    BATCH,
-    HISTORY,
-    HISTORY_TABLE,
-    MARK_LOADED,
-    MARKED,
-    UNMARK,
-    WHICH_AREAS,
-    NotThere,
-    Stage,
-    State,
-    Table,
-)
+from strongroom.runtime.durable import sync
+from strongroom.storage import Row, Unavailable, Value, copying, migrate
+from strongroom.storage.copying import NotThere, Stage, State, Table
 from strongroom.storage.migrate import Migration
 from strongroom.storage.sqlite.file import bring_up_to_date, connect
 from strongroom.storage.sqlite.tables import delete, insert, select, structure_of, tables_of
@@ -44,18 +33,15 @@ class SqliteSnapshot:
     engine = "sqlite"
 
     def __init__(self, path: Path, area: str) -> None:
-        # Opening would make the file: a mistyped folder should be told, not filled.
+        # Opening would make the file: a mistyped folder should be refused, not filled.
         with _translated():
             if not path.is_file():
-                raise NotThere(f"there is no {area} database at {path}{WHICH_AREAS}")
+                raise NotThere(f"there is no {area} database at {path}{copying.WHICH_AREAS}")
             self._connection = connect(path, read_only=True, checkpoints=False)
             for name, arguments, function in _FUNCTIONS:
                 self._connection.create_function(name, arguments, function, deterministic=True)
             self._connection.execute("BEGIN")
             self._connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # from here on nothing moves
-
-    async def history(self) -> list[tuple[int, str, str]]:
-        return [(number, name, checksum) for number, name, checksum in await self.all(HISTORY)]
 
     async def tables(self) -> list[Table]:
         with _translated():
@@ -75,7 +61,7 @@ class SqliteSnapshot:
     async def stream(self, sql: str) -> AsyncGenerator[list[Row], None]:
         with _translated():
             cursor = self._connection.execute(sql)
-            while batch := cursor.fetchmany(BATCH):
+            while batch := cursor.fetchmany(copying.BATCH):
                 yield batch
 
     async def damage(self) -> list[str]:
@@ -116,11 +102,13 @@ class SqliteDestination:
     async def state(self) -> State:
         with _translated():
             if not self._path.exists():
-                # A log without its file is what is left of a database: somebody has to look at it first.
+                # A log without its file is what is left of a database: an operator has to look at it first.
                 return State(Stage.used if _beside(self._path, "-wal").exists() else Stage.empty)
         with _translated(), closing(connect(self._path, read_only=True, checkpoints=False)) as connection:
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = :name", {"name": HISTORY_TABLE}).fetchone():
-                marked = connection.execute(MARKED, {"number": migrate.RESTORING}).fetchone()
+            if connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = :name", {"name": copying.HISTORY_TABLE}
+            ).fetchone():
+                marked = connection.execute(copying.MARKED, {"number": migrate.RESTORING}).fetchone()
                 if marked is not None:
                     return State(Stage(marked[0]), marked[1])
             return State(Stage.used)
@@ -137,7 +125,7 @@ class SqliteDestination:
             self._filling = True
             self._partial.touch(mode=0o600)
             self._connection = connection = connect(self._partial, checkpoints=True)
-            # Nobody sees the file before it is whole, so nothing in it has to survive a crash.
+            # The file is not used before it is whole, so nothing in it has to survive a crash.
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
             # Keys come in no order: without room for the indexes every row would be a page read and written.
@@ -169,24 +157,24 @@ class SqliteDestination:
             return self._open.execute(sql, values).rowcount
 
     async def commit(self, archive: str, now: int) -> None:
-        mark = Migration(migrate.RESTORING, Stage.loading.value, "").record(now) | {"checksum": archive}
+        mark = copying.loading_mark(archive, now)
         with _translated():
             self._open.execute(migrate.RECORD, mark)
             self._open.execute("COMMIT")
             self._open.execute("PRAGMA journal_mode = WAL")
             self._disconnect()
-            _sync(self._partial)
+            sync(self._partial)
             # Unlike a rename this fails where a file has appeared in the meantime.
             os.link(self._partial, self._path)
             self._partial.unlink()
             self._filling = False
-            _sync(self._path.parent)
+            sync(self._path.parent)
 
     async def mark_loaded(self) -> None:
-        self._change(MARK_LOADED, name=Stage.loaded.value, number=migrate.RESTORING)
+        self._change(copying.MARK_LOADED, name=Stage.loaded.value, number=migrate.RESTORING)
 
     async def unmark(self) -> None:
-        self._change(UNMARK, number=migrate.RESTORING)
+        self._change(copying.UNMARK, number=migrate.RESTORING)
 
     async def close(self) -> None:
         self._disconnect()
@@ -223,14 +211,6 @@ def _beside(path: Path, ending: str) -> Path:
 def _remove(path: Path) -> None:
     for ending in ("", "-wal", "-shm", "-journal"):
         _beside(path, ending).unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

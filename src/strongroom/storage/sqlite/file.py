@@ -43,7 +43,7 @@ def connect(path: Path, *, checkpoints: bool, read_only: bool = False) -> sqlite
 def _enter_wal_mode(connection: sqlite3.Connection) -> None:
     """Bring the file into WAL mode, waiting for others who do the same for `BUSY_TIMEOUT_SECONDS`.
 
-    SQLite's own timeout does not hold here: of two that both read a new file and want to change its mode, one is told
+    SQLite's own timeout does not hold here: of two that both read a new file and want to change its mode, one learns
     at once that the file is locked, since waiting might be for ever.
     """
     give_up_at = time.monotonic() + BUSY_TIMEOUT_SECONDS

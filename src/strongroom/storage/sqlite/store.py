@@ -50,7 +50,7 @@ class SqliteTransaction:
         self._connection.execute(sql, values)
 
     async def lock_or_raise(self, otherwise: Exception, sql: str, **values: Value) -> None:
-        # There is one writer: nobody changes anything until this transaction ends.
+        # There is one writer: nothing else changes until this transaction ends.
         if self._connection.execute(sql, values).fetchone() is None:
             raise otherwise
 
@@ -87,8 +87,8 @@ class SqliteStore:
     async def read(self, work: Work[T]) -> T:
         try:
             # From the second on the reads of a turn see the same commits: finding out which there are is a third of a
-            # read, and a first one often stays alone. Not while somebody writes: one look would follow the other, and
-            # the log only starts again when nobody looks.
+            # read, and a first one often stays alone. Not while units are written: one look would follow the other, and
+            # the log only starts again when no reader looks.
             if not self._loop_tick.is_on:
                 self._loop_tick.begin()
             elif not self._looks and (self._commit_queue is None or self._commit_queue.is_empty):
@@ -152,7 +152,7 @@ class SqliteStore:
         while (following := self._groups.get()) is not None:
             queue, group = following
             self._commit(transaction, group)
-            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits for these
+            with contextlib.suppress(RuntimeError):  # the loop was closed, and the requests with it
                 queue.loop.call_soon_threadsafe(queue.settle, group)
         self._writer.close()
 
@@ -167,7 +167,7 @@ class SqliteStore:
                 for unit in wanted:
                     self._run(transaction, unit)
             connection.execute("COMMIT")
-        except Exception as error:  # noqa: BLE001  # whatever it was, every request of the group gets an answer
+        except Exception as error:  # noqa: BLE001  # of any kind: every request of the group gets an answer
             # A failed COMMIT, or a failure such as a full disk that made SQLite roll everything back: nothing of the
             # group is stored, not even what had succeeded before, and what had not run yet must not run outside a
             # transaction.

@@ -22,18 +22,11 @@ _CHOICES = re.compile(r"CHECK\s*\(\s*(\w+)\s+IN\s*(\([^)]*\))\s*\)", re.IGNORECA
 _WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
 
 
-def tables_made(migrations: list[Migration]) -> list[Table]:
-    """The tables that migrations make, found by running them in memory."""
+def schema_made(migrations: list[Migration]) -> tuple[list[Table], dict[str, Structure]]:
+    """The tables that migrations make on either engine and what they are made of, found by running them in memory."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         bring_up_to_date(connection, migrations)
-        return tables_of(connection)
-
-
-def structure_made(migrations: list[Migration]) -> dict[str, Structure]:
-    """What the tables are made of that migrations make, found in the same way."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        bring_up_to_date(connection, migrations)
-        return structure_of(connection)
+        return tables_of(connection), structure_of(connection)
 
 
 def tables_of(connection: sqlite3.Connection) -> list[Table]:

@@ -1,6 +1,6 @@
 """Draws the pictures of the shipped classification nodes from `images/glyphs.toml`: run it after changing a glyph.
 
-python -m strongroom.vault.classification.draw
+python -m tools.draw_classification
 """
 
 import tomllib
@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "src/strongroom/vault/classification"
 SIZE = 128
 # Drawn larger and made smaller, which smooths the edges.
 OVERSAMPLING = 4

@@ -154,7 +154,7 @@ def test_a_folder_that_cannot_be_flushed_is_told_before_the_work(
     def refused(_: Path) -> None:
         raise PermissionError
 
-    monkeypatch.setattr("strongroom.backup.archive._sync", refused)
+    monkeypatch.setattr("strongroom.backup.archive.sync", refused)
     with pytest.raises(PermissionError):
         Writer(tmp_path / "a")
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from strongroom.http.routing import MethodNotAllowed, Route, Table, routes
+from strongroom.http.routing import MethodNotAllowed, Route, RouteTable, routes
 from strongroom.wire.endpoint import AnyEndpoint, Endpoint, NoPath, Open
 from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.system import ENDPOINTS
@@ -33,7 +33,7 @@ LOOKUP = endpoint("POST", "/items/lookup")
 READ = endpoint("GET", "/items/{id}", Item)
 CHANGE = endpoint("PUT", "/items/{id}", Item)
 VERSION = endpoint("GET", "/items/{id}/versions/{revision}", Version)
-TABLE = Table(Route(one, handler) for one in (LISTING, LOOKUP, READ, CHANGE, VERSION))
+TABLE = RouteTable(Route(one, handler) for one in (LISTING, LOOKUP, READ, CHANGE, VERSION))
 
 
 def found(method: str, path: str) -> tuple[AnyEndpoint, tuple[str, ...]]:
@@ -100,15 +100,15 @@ def test_parameters_have_the_types_of_their_record() -> None:
 
 def test_a_path_names_the_fields_of_its_record() -> None:
     with pytest.raises(TypeError, match="does not name"):
-        Table([Route(endpoint("GET", "/items/{other}", Item), handler)])
+        RouteTable([Route(endpoint("GET", "/items/{other}", Item), handler)])
     with pytest.raises(TypeError, match="does not name"):
-        Table([Route(endpoint("GET", "/items/{id}"), handler)])
+        RouteTable([Route(endpoint("GET", "/items/{id}"), handler)])
 
 
 def test_two_endpoints_at_one_place_do_not_start() -> None:
     for one in (LISTING, READ):
         with pytest.raises(TypeError, match="served twice"):
-            Table([Route(one, handler), Route(one, handler)])
+            RouteTable([Route(one, handler), Route(one, handler)])
 
 
 def test_an_endpoint_without_a_handler_does_not_start() -> None:

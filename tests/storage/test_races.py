@@ -134,13 +134,13 @@ class Moments:
         await tx.one("SELECT 1")
 
 
-async def put_user(store: Store) -> users.StoredUser:
+async def put_user(store: Store) -> users.StoredKeystoreUser:
     user_id = b"\x02" * 16
     await store.write(lambda tx: tx.execute(PUT_USER, id=user_id, provider_id=PROVIDER))
-    return users.StoredUser(user_id, "ada", "hash", 1, None)
+    return users.StoredKeystoreUser(user_id, "ada", "hash", 1, None)
 
 
-async def log_in(user: users.StoredUser, tx: Transaction, renewed_hash: str | None = None) -> Session:
+async def log_in(user: users.StoredKeystoreUser, tx: Transaction, renewed_hash: str | None = None) -> Session:
     return await session.create(tx, provider_id=PROVIDER, user=user, renewed_hash=renewed_hash, now=NOW, lifetime=1000)
 
 

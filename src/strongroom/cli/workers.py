@@ -116,15 +116,13 @@ class Supervisor:
             sys.stderr.flush()
             os._exit(code)
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:
+    def _stop(self, *signal_and_frame: object) -> None:
         self._stopping = True
         for pid in self._started:
             _send(pid, signal.SIGTERM)
 
     def _end_workers(self) -> None:
-        self._stopping = True
-        for pid in self._started:
-            _send(pid, signal.SIGTERM)
+        self._stop()
         for pid in list(self._started):
             os.waitpid(pid, 0)
         self._started.clear()

@@ -15,7 +15,7 @@ from strongroom.http.header_lines import constant, line
 from strongroom.http.octets import ClientGone
 from strongroom.http.ranges import OutsideRange
 from strongroom.http.responses import Piece, Response, response
-from strongroom.http.routing import MethodNotAllowed, Route, Table
+from strongroom.http.routing import MethodNotAllowed, Route, RouteTable
 from strongroom.runtime.logging import LOGGER, AccessLog
 from strongroom.runtime.principals import Subscription
 from strongroom.services.usage import UsageCounter
@@ -54,7 +54,7 @@ class Door:
         usage: UsageCounter | None = None,
     ) -> None:
         served = tuple(routes)
-        self._table = Table(served)
+        self._table = RouteTable(served)
         self._credentials = {
             route: authenticate[route.endpoint.credential]
             for route in served

@@ -68,7 +68,7 @@ def routes(endpoints: Iterable[AnyEndpoint], api: object) -> list[Route]:
     return found
 
 
-class Table:
+class RouteTable:
     """All routes. Paths are matched as they were sent, so that an encoded slash stays inside its segment."""
 
     def __init__(self, routes: Iterable[Route]) -> None:

@@ -4,7 +4,7 @@ import hmac
 from typing import NamedTuple
 
 from strongroom.keystore import users
-from strongroom.keystore.users import StoredUser
+from strongroom.keystore.users import StoredKeystoreUser
 from strongroom.runtime import tokens
 from strongroom.runtime.clock import wire_time
 from strongroom.runtime.ids import new_hidden_id, to_text
@@ -44,7 +44,7 @@ class Parts(NamedTuple):
 
 
 async def create(
-    tx: Transaction, *, provider_id: bytes, user: StoredUser, renewed_hash: str | None, now: int, lifetime: int
+    tx: Transaction, *, provider_id: bytes, user: StoredKeystoreUser, renewed_hash: str | None, now: int, lifetime: int
 ) -> Session:
     """A new session beside those the user already has. The string is shown this once and stored as a hash.
 

@@ -27,7 +27,7 @@ WHERE usernames.provider_id = :provider_id AND usernames.canonical_username = :c
 REHASH = "UPDATE users SET passphrase_hash = :passphrase_hash WHERE id = :id AND passphrase_hash = :before"
 
 
-class StoredUser(NamedTuple):
+class StoredKeystoreUser(NamedTuple):
     id: bytes
     username: str
     passphrase_hash: str
@@ -78,9 +78,9 @@ async def create(
     )
 
 
-async def find(tx: Transaction, provider_id: bytes, canonical_name: str) -> StoredUser | None:
+async def find(tx: Transaction, provider_id: bytes, canonical_name: str) -> StoredKeystoreUser | None:
     row = await tx.one(BY_NAME, provider_id=provider_id, canonical=canonical_name)
-    return None if row is None else StoredUser(*row)
+    return None if row is None else StoredKeystoreUser(*row)
 
 
 async def replace_hash(tx: Transaction, user_id: bytes, before: str, passphrase_hash: str) -> None:

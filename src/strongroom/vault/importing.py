@@ -6,7 +6,7 @@ from pathlib import Path
 
 from strongroom.storage import Row, Store, Transaction
 from strongroom.vault import images, scheme_file
-from strongroom.vault.scheme_file import Fault, ImportRefused, Node, SchemeFile
+from strongroom.vault.scheme_file import ImportRefused, Node, SchemeFault, SchemeFile
 
 SHIPPED = Path(__file__).with_name("classification")
 # Writing this row first makes imports wait for each other: two at once could give one place to two nodes. The value
@@ -125,21 +125,21 @@ def _row(node: Node) -> Row:
     return tuple(getattr(node, column) for column in COLUMNS)
 
 
-def _misplaced(nodes: list[Node], kept: list[Row]) -> Iterable[Fault]:
+def _misplaced(nodes: list[Node], kept: list[Row]) -> Iterable[SchemeFault]:
     """What is wrong with the tree that the nodes of the file and those kept make together."""
     ordinals = {row[1]: row[2] for row in kept}
     parents = {row[0]: row[6] for row in kept} | {node.node_id: node.parent_id for node in nodes}
     in_order: set[bytes] = set()
     for node in nodes:
         if node.ordinal in ordinals:
-            yield Fault(node.place, f"ordinal: the stored node {ordinals[node.ordinal]} has it already")
+            yield SchemeFault(node.place, f"ordinal: the stored node {ordinals[node.ordinal]} has it already")
         if node.parent_id is not None and node.parent_id not in parents:
-            yield Fault(node.place, "parent: there is no such node in the scheme")
+            yield SchemeFault(node.place, "parent: there is no such node in the scheme")
         walked: set[bytes] = set()
         above: bytes | None = node.node_id
         while above is not None and above not in in_order and above not in walked:
             walked.add(above)
             above = parents.get(above)
         if above in walked:
-            yield Fault(node.place, "parent: the node is below itself")
+            yield SchemeFault(node.place, "parent: the node is below itself")
         in_order.update(walked)

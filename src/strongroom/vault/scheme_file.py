@@ -27,7 +27,7 @@ _NODE_IDS = uuid.UUID("6f2f5c5e-6b7e-5d0c-9a59-0c1f8a3b7e11")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SchemeFault:
     """Something that is wrong, and where: `node 3 (pets)`."""
 
     place: str
@@ -37,7 +37,7 @@ class Fault:
 class ImportRefused(Exception):
     """The file cannot be imported; every fault that was found, none of it done."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
+    def __init__(self, faults: Iterable[SchemeFault]) -> None:
         self.faults = tuple(faults)
         super().__init__("\n".join(f"{fault.place}: {fault.message}" for fault in self.faults))
 
@@ -92,7 +92,7 @@ def read(file: Path, take_in: Callable[[bytes], Image] = take_in) -> SchemeFile:
     """
     record = _parse(file)
     if not _SCHEME.fullmatch(record.scheme):
-        raise ImportRefused([Fault("scheme", "has to be lower-case letters, digits and underscores, at most 64")])
+        raise ImportRefused([SchemeFault("scheme", "has to be lower-case letters, digits and underscores, at most 64")])
     reader = _Reader(record.scheme, file.parent, take_in)
     for number, raw in enumerate(record.node, start=1):
         reader.add(number, raw)
@@ -107,21 +107,21 @@ def _parse(file: Path) -> _File:
         with file.open("rb") as opened:
             raw = opened.read(MAX_FILE_BYTES + 1)
         if len(raw) > MAX_FILE_BYTES:
-            raise ImportRefused([Fault(file.name, "is larger than 1 MiB")])
+            raise ImportRefused([SchemeFault(file.name, "is larger than 1 MiB")])
         return msgspec.convert(toml.loads(raw.decode("utf-8")), _File)
     except OSError as error:
-        raise ImportRefused([Fault(file.name, f"cannot be read: {error.strerror}")]) from error
+        raise ImportRefused([SchemeFault(file.name, f"cannot be read: {error.strerror}")]) from error
     except msgspec.ValidationError as error:
-        raise ImportRefused([Fault(file.name, str(error))]) from error
+        raise ImportRefused([SchemeFault(file.name, str(error))]) from error
     except ValueError as error:
-        raise ImportRefused([Fault(file.name, f"is no TOML: {error}")]) from error
+        raise ImportRefused([SchemeFault(file.name, f"is no TOML: {error}")]) from error
 
 
 class _Reader:
     """Goes through the nodes of one file and collects what is wrong with them."""
 
     def __init__(self, scheme: str, folder: Path, take_in: Callable[[bytes], Image]) -> None:
-        self.faults: list[Fault] = []
+        self.faults: list[SchemeFault] = []
         self.images: dict[str, Image] = {}
         self._scheme = scheme
         self._folder = folder.resolve()
@@ -134,16 +134,16 @@ class _Reader:
         try:
             record = msgspec.convert(raw, _Node)
         except msgspec.ValidationError as error:
-            self.faults.append(Fault(place, str(error)))
+            self.faults.append(SchemeFault(place, str(error)))
             return
         if _is_name(record.name):
             place = f"node {number} ({record.name})"
         for message in _wrong_with(record):
-            self.faults.append(Fault(place, message))
+            self.faults.append(SchemeFault(place, message))
         if record.name in self._by_name:
-            self.faults.append(Fault(place, f"name: {self._by_name[record.name][0]} has it already"))
+            self.faults.append(SchemeFault(place, f"name: {self._by_name[record.name][0]} has it already"))
         if record.ordinal in self._by_ordinal:
-            self.faults.append(Fault(place, f"ordinal: {self._by_ordinal[record.ordinal]} has it already"))
+            self.faults.append(SchemeFault(place, f"ordinal: {self._by_ordinal[record.ordinal]} has it already"))
         if record.image is not None:
             self._read_picture(place, record.image)
         self._by_name.setdefault(record.name, (place, record))
@@ -155,7 +155,9 @@ class _Reader:
         for place, record in self._by_name.values():
             image = self._image_of(record)
             if image is None:
-                self.faults.append(Fault(place, "image: neither this node nor one above it in this file has a picture"))
+                self.faults.append(
+                    SchemeFault(place, "image: neither this node nor one above it in this file has a picture")
+                )
             elif image in self.images:  # otherwise its fault was reported
                 found.append(
                     Node(
@@ -193,9 +195,9 @@ class _Reader:
                 source = opened.read(MAX_BYTES + 1)
             self.images[name] = self._take_in(source)
         except OSError as error:
-            self.faults.append(Fault(place, f"image: the picture cannot be read: {error.strerror}"))
+            self.faults.append(SchemeFault(place, f"image: the picture cannot be read: {error.strerror}"))
         except (ImageRefused, ValueError) as error:
-            self.faults.append(Fault(place, f"image: {error}"))
+            self.faults.append(SchemeFault(place, f"image: {error}"))
 
 
 def _wrong_with(record: _Node) -> Iterable[str]:

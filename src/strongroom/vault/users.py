@@ -27,7 +27,7 @@ WHERE public_key_fingerprints.fingerprint = :fingerprint AND public_key_fingerpr
 """
 
 
-class StoredUser(NamedTuple):
+class StoredVaultUser(NamedTuple):
     id: bytes
     session_generation: int
     suspended_at: int | None
@@ -84,9 +84,9 @@ async def create(
         await admission_tokens.remember_claimed(tx, provider_id, token, user_id, now, claimed_till)
 
 
-async def find(tx: Transaction, provider_id: bytes, fingerprint: bytes) -> StoredUser | None:
+async def find(tx: Transaction, provider_id: bytes, fingerprint: bytes) -> StoredVaultUser | None:
     row = await tx.one(BY_FINGERPRINT, provider_id=provider_id, fingerprint=fingerprint)
-    return None if row is None else StoredUser(*row)
+    return None if row is None else StoredVaultUser(*row)
 
 
 def public_key_taken() -> Refused:

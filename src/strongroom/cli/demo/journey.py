@@ -72,12 +72,13 @@ class Journey:
             "the username is there, the passphrase and the data are not."
         )
 
-    def _client(self, **options: Any) -> Strongroom:
+    def _client(self, *, provider_api_key: str | None = None, silent: bool = False) -> Strongroom:
         return Strongroom(
             self._service.base_url,
             subscription_key=self._service.keys["subscription_key"],
             observer=self._recorder.observe,
-            **{"progress": self._recorder.progress} | options,
+            provider_api_key=provider_api_key,
+            progress=None if silent else self._recorder.progress,
         )
 
     def _register(self) -> None:
@@ -115,8 +116,8 @@ class Journey:
             step.says.append(", ".join(names))
 
     def _refuse_a_wrong_passphrase(self) -> None:
-        # Without progress, because the refused login is no step of the journey.
-        with self._client(progress=None) as client:
+        # The refused login is no step of the journey.
+        with self._client(silent=True) as client:
             try:
                 client.unlock(self._username, self._passphrase + "!").close()
             except UnlockRefused:

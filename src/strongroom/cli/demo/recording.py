@@ -18,7 +18,7 @@ _PREFIX = re.compile(r"sr[a-z]{1,3}\d?_")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RecordedCall:
     """One request and its answer; nothing in it is secret."""
 
     method: str
@@ -37,7 +37,7 @@ class Step:
     number: int | None
     label: str
     seconds: float = 0.0
-    calls: list[Call] = field(default_factory=list)
+    calls: list[RecordedCall] = field(default_factory=list)
     work: list[tuple[str, float]] = field(default_factory=list)
     says: list[str] = field(default_factory=list)
 
@@ -55,7 +55,7 @@ class Recorder:
 
     def observe(self, exchange: Exchange) -> None:
         self.raw.append(exchange.path.encode() + b"\n" + exchange.request_body)
-        call = Call(
+        call = RecordedCall(
             exchange.method,
             exchange.path,
             exchange.credential,

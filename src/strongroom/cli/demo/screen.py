@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from strongroom.cli.demo.evidence import StoredRow
-from strongroom.cli.demo.recording import Call, Fields, Step
+from strongroom.cli.demo.recording import Fields, RecordedCall, Step
 from strongroom.cli.output import is_terminal, style
 from strongroom.runtime.tokens import hint
 
@@ -70,7 +70,7 @@ class Screen:
         self._print(style(f"Done in {_time(seconds)}.", bold=True))
         self._print("A service that stays: make serve, or strongroom serve --sandbox --data data")
 
-    def _call(self, call: Call, *, bodies: bool) -> None:
+    def _call(self, call: RecordedCall, *, bodies: bool) -> None:
         colour = "green" if call.status < 400 else "red"
         head = f"  {call.method} {call.path} {style(str(call.status), fg=colour)}"
         self._line(head + style(f"  by {call.credential}" if call.credential else "", dim=True))

@@ -107,6 +107,17 @@ class PostgresConnection(psycopg.AsyncConnection[Row]):
     def notice(self, diagnostic: psycopg.errors.Diagnostic) -> None:
         self.warned = self.warned or diagnostic.severity_nonlocalized == "WARNING"
 
+    async def run(self, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
+        """A statement with `:name` parameters; psycopg's errors."""
+        text, names = numbered(sql)
+        return await self.execute(text, [values[name] for name in names], binary=True)
+
+    async def one(self, sql: str, **values: Value) -> Row | None:
+        return await (await self.run(sql, **values)).fetchone()
+
+    async def all(self, sql: str, **values: Value) -> list[Row]:
+        return await (await self.run(sql, **values)).fetchall()
+
     def abort(self) -> None:
         """Cut the connection: a request that waits for an answer learns at once that none will come."""
         try:
@@ -211,12 +222,6 @@ class Target:
 async def without_hurry(connection: PostgresConnection) -> None:
     """Until the transaction ends nothing in it is given up because it takes long."""
     await connection.execute(_WITHOUT_HURRY)
-
-
-async def run(connection: PostgresConnection, sql: str, **values: Value) -> psycopg.AsyncCursor[Row]:
-    """A statement with `:name` parameters; psycopg's errors."""
-    text, names = numbered(sql)
-    return await connection.execute(text, [values[name] for name in names], binary=True)
 
 
 async def _serving(connection: PostgresConnection) -> int:

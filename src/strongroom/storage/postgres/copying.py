@@ -11,7 +11,7 @@ from psycopg.pq import TransactionStatus
 from strongroom.storage import Row, Unavailable, Value, copying, migrate
 from strongroom.storage.copying import Kind, NotThere, Stage, State, Table
 from strongroom.storage.migrate import Migration
-from strongroom.storage.postgres.connection import PostgresConnection, Target, run, without_hurry
+from strongroom.storage.postgres.connection import PostgresConnection, Target, without_hurry
 from strongroom.storage.postgres.migrations import bring_up_to_date, shut_out, take_lock, try_session_lock
 from strongroom.storage.postgres.store import failure
 from strongroom.storage.postgres.tables import TABLES, structure_of, tables_of
@@ -73,7 +73,7 @@ class PostgresSnapshot:
 
     async def all(self, sql: str, **values: Value) -> list[Row]:
         with _translated():
-            return await (await run(self._connection, sql, **values)).fetchall()
+            return await self._connection.all(sql, **values)
 
     async def stream(self, sql: str) -> AsyncGenerator[list[Row], None]:
         with _translated():
@@ -107,11 +107,11 @@ class PostgresDestination:
     async def state(self) -> State:
         with _translated():
             connection = await self._connected()
-            names = await (await run(connection, TABLES, schema=self._target.schema)).fetchall()
+            names = await connection.all(TABLES, schema=self._target.schema)
             if not names:
                 return State(Stage.empty)
             if (copying.HISTORY_TABLE,) in names:
-                marked = await (await run(connection, copying.MARKED, number=migrate.RESTORING)).fetchone()
+                marked = await connection.one(copying.MARKED, number=migrate.RESTORING)
                 if marked is not None:
                     return State(Stage(marked[0]), marked[1])
             return State(Stage.used)
@@ -127,7 +127,7 @@ class PostgresDestination:
                 raise Unavailable  # filled since it was looked at
             if stage is not Stage.empty:
                 # Not the schema, which an administrator may have made for a role that may make none.
-                for (name,) in await (await run(connection, TABLES, schema=self._target.schema)).fetchall():
+                for (name,) in await connection.all(TABLES, schema=self._target.schema):
                     await connection.execute(composed.SQL("DROP TABLE {}").format(composed.Identifier(name)))
             await bring_up_to_date(connection, self._target.schema, known[:number])
 
@@ -155,12 +155,12 @@ class PostgresDestination:
 
     async def run(self, sql: str, **values: Value) -> int:
         with _translated():
-            return (await run(self._open, sql, **values)).rowcount
+            return (await self._open.run(sql, **values)).rowcount
 
     async def commit(self, archive: str, now: int) -> None:
         mark = copying.loading_mark(archive, now)
         with _translated():
-            await run(self._open, migrate.RECORD, **mark)
+            await self._open.run(migrate.RECORD, **mark)
             # Without statistics the planner guesses, until autovacuum comes round or for ever where that is off.
             for table in await self.tables():
                 await self._open.execute(composed.SQL("ANALYZE {}").format(composed.Identifier(table.name)))
@@ -195,7 +195,7 @@ class PostgresDestination:
         with _translated():
             connection = await self._connected()
             await connection.execute(_BEGIN_LOADING)
-            await run(connection, sql, **values)
+            await connection.run(sql, **values)
             await connection.execute("COMMIT")
 
 

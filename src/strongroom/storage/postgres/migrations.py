@@ -3,8 +3,8 @@
 import asyncio
 import time
 
-from strongroom.storage import Row, Value, migrate
-from strongroom.storage.postgres.connection import PostgresConnection, lock_key, run, without_hurry
+from strongroom.storage import migrate
+from strongroom.storage.postgres.connection import PostgresConnection, lock_key, without_hurry
 
 _HAS_SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname = :schema"
 _HAS_HISTORY = "SELECT 1 FROM pg_tables WHERE schemaname = :schema AND tablename = 'schema_migrations'"
@@ -23,7 +23,7 @@ async def bring_up_to_date(connection: PostgresConnection, schema: str, known: l
             await connection.execute("SET TRANSACTION READ WRITE")
             await without_hurry(connection)
             await take_lock(connection, schema)
-            if await _one(connection, _HAS_SCHEMA, schema=schema) is None:
+            if await connection.one(_HAS_SCHEMA, schema=schema) is None:
                 # The name is ours or was checked to be plain when the URL was read.
                 await connection.execute(f'CREATE SCHEMA "{schema}"')
             await connection.execute(migrate.HISTORY)
@@ -31,17 +31,17 @@ async def bring_up_to_date(connection: PostgresConnection, schema: str, known: l
             for migration in migrate.pending(known, await applied(connection, schema))[:1]:
                 for statement in migration.statements:
                     await connection.execute(statement, prepare=False)
-                await run(connection, migrate.RECORD, **migration.record(time.time_ns() // 1_000_000))
+                await connection.run(migrate.RECORD, **migration.record(time.time_ns() // 1_000_000))
 
 
 async def take_lock(connection: PostgresConnection, schema: str) -> None:
     """Until the transaction ends no other process makes or changes this schema."""
-    await _one(connection, _TAKE_LOCK, key=lock_key("migrations", schema))
+    await connection.one(_TAKE_LOCK, key=lock_key("migrations", schema))
 
 
 async def try_session_lock(connection: PostgresConnection, schema: str) -> bool:
     """Whether no other restore into this schema is going on; none can begin until the connection is closed."""
-    return await _one(connection, _TRY_SESSION_LOCK, key=lock_key("restore", schema)) == (True,)
+    return await connection.one(_TRY_SESSION_LOCK, key=lock_key("restore", schema)) == (True,)
 
 
 async def shut_out(connection: PostgresConnection, schema: str) -> bool:
@@ -51,7 +51,7 @@ async def shut_out(connection: PostgresConnection, schema: str) -> bool:
     for the lock would keep a service that goes on from opening connections meanwhile.
     """
     for _ in range(_LOOKS):
-        if await _one(connection, _TRY_SESSION_LOCK, key=lock_key("work", schema)) == (True,):
+        if await connection.one(_TRY_SESSION_LOCK, key=lock_key("work", schema)) == (True,):
             return True
         await asyncio.sleep(_PAUSE_SECONDS)
     return False
@@ -59,11 +59,7 @@ async def shut_out(connection: PostgresConnection, schema: str) -> bool:
 
 async def applied(connection: PostgresConnection, schema: str) -> dict[int, str]:
     """The migrations this schema has seen: number and checksum."""
-    if await _one(connection, _HAS_HISTORY, schema=schema) is None:
+    if await connection.one(_HAS_HISTORY, schema=schema) is None:
         return {}
     cursor = await connection.execute(migrate.APPLIED, binary=True)
     return dict(await cursor.fetchall())
-
-
-async def _one(connection: PostgresConnection, sql: str, **values: Value) -> Row | None:
-    return await (await run(connection, sql, **values)).fetchone()

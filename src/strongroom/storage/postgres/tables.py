@@ -1,9 +1,7 @@
 """The tables of a PostgreSQL schema and what they are made of, as its catalogue has them."""
 
-from typing import Any
-
 from strongroom.storage.copying import HISTORY_TABLE, Column, Kind, Table
-from strongroom.storage.postgres.connection import PostgresConnection, run
+from strongroom.storage.postgres.connection import PostgresConnection
 from strongroom.storage.structure import Index, Structure, conjuncts, literals
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = :schema ORDER BY tablename"
@@ -41,11 +39,11 @@ AND k.place <= x.indnkeyatts ORDER BY i.oid, k.place
 
 async def tables_of(connection: PostgresConnection, schema: str) -> list[Table]:
     """Every table but the history, with those of its columns that are of our kinds."""
-    names = [name for (name,) in await (await run(connection, TABLES, schema=schema)).fetchall()]
+    names = [name for (name,) in await connection.all(TABLES, schema=schema)]
     found = []
     for name in names:
         if name != HISTORY_TABLE:
-            columns = await (await run(connection, _COLUMNS, schema=schema, name=name)).fetchall()
+            columns = await connection.all(_COLUMNS, schema=schema, name=name)
             ours = (Column(column, _KINDS[kind]) for column, kind in columns if kind in _KINDS)
             found.append(Table(name, tuple(ours)))
     return found
@@ -55,14 +53,14 @@ async def structure_of(connection: PostgresConnection, schema: str) -> dict[str,
     """By name of the table, the history included."""
     columns: dict[str, set[tuple[str, str, bool]]] = {}
     firm: dict[str, bool] = {}
-    for table, lasting, column, kind, always in await _all(connection, _STRUCTURE, schema):
-        columns.setdefault(table, set()).add((column, _KINDS.get(kind, kind), bool(always)))
+    for table, lasting, column, kind, always in await connection.all(_STRUCTURE, schema=schema):
+        columns.setdefault(table, set()).add((column, _KINDS.get(kind) or kind, bool(always)))
         firm[table] = bool(lasting)
     choices: dict[str, set[tuple[str, frozenset[str]]]] = {}
-    for table, column, condition in await _all(connection, _CHECKS, schema):
+    for table, column, condition in await connection.all(_CHECKS, schema=schema):
         choices.setdefault(table, set()).add((column, literals(condition)))
     indexes: dict[str, dict[str, Index]] = {}
-    for table, name, unique, condition, column in await _all(connection, _INDEXES, schema):
+    for table, name, unique, condition, column in await connection.all(_INDEXES, schema=schema):
         of_table = indexes.setdefault(table, {})
         before = of_table[name].columns if name in of_table else ()
         # An expression has no name, and none of ours is one.
@@ -71,7 +69,3 @@ async def structure_of(connection: PostgresConnection, schema: str) -> dict[str,
         table: Structure(frozenset(found), frozenset(choices.get(table, set())), indexes.get(table, {}), firm[table])
         for table, found in columns.items()
     }
-
-
-async def _all(connection: PostgresConnection, sql: str, schema: str) -> list[Any]:
-    return await (await run(connection, sql, schema=schema)).fetchall()

@@ -68,6 +68,17 @@ def test_a_plain_request_is_answered(server: Server) -> None:
         b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHo st: x\r\n\r\n",
         b"GET http://x HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /healthz\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/0.9\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET /healthz#/../x HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: a\rb\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\nX: a\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n\n",
+        b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551616\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1_0\r\n\r\n",
     ],
 )
 def test_what_is_no_http_is_answered_400_and_closed(server: Server, sent: bytes) -> None:
@@ -76,13 +87,37 @@ def test_what_is_no_http_is_answered_400_and_closed(server: Server, sent: bytes)
     assert code(answer) == "malformed_request"
 
 
-@pytest.mark.parametrize("encoding", [b"chunked, identity", b"gzip", b"chunked, gzip", b"xchunked", b"identity"])
-def test_a_transfer_encoding_that_does_not_end_in_chunked_is_never_read_as_a_body(
-    server: Server, encoding: bytes
-) -> None:
-    answer = ask(server, b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: " + encoding + b"\r\n\r\n" + HEALTH)
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        b"chunked, identity",
+        b"gzip",
+        b"chunked, gzip",
+        b"xchunked",
+        b"identity",
+        b"gzip, chunked",
+        b"chunked, chunked",
+        b",chunked",
+        b"chunked;a=b",
+        b"identity\r\nTransfer-Encoding: chunked",
+        b"chunked\r\nTransfer-Encoding: identity",
+        b"chunked\r\nTransfer-Encoding: chunked",
+    ],
+)
+def test_a_transfer_encoding_other_than_chunked_alone_is_never_read_as_a_body(server: Server, encoding: bytes) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: " + encoding
+    answer = ask(server, head + b"\r\n\r\n0\r\n\r\n" + HEALTH)
     assert statuses(answer)[:1] in ([400], [501])
     assert b'"status":"ok"' not in answer
+
+
+def test_no_body_is_changed_however_its_head_was_cut(server: Server) -> None:
+    """What looks like a header in a body is none: in it an offer of another protocol is not looked for."""
+    told = b"\r\nUpgrade: 0123456789"
+    head = REFUSED + b"Content-Length: %d\r\n\r\n" % len(told)
+    for cut in range(1, 5):
+        answers = ask(server, head[:-cut], head[-cut:] + told + LAST_HEALTH)
+        assert statuses(answers) == [401, 200]
 
 
 @pytest.mark.parametrize("chunk", [b"nonsense\r\n", b"-1\r\n", b"0x1\r\na\r\n", b"1 \n", b"1\r\nab\r\n", b"F" * 17])

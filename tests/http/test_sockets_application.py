@@ -68,6 +68,32 @@ def test_a_body_without_a_length_goes_in_chunks(server: Server) -> None:
     assert body == b"3\r\none\r\n5\r\nthree\r\n0\r\n\r\n"
 
 
+def test_no_body_is_changed_however_its_head_was_cut(server: Server) -> None:
+    """What looks like a header in a body is none: in it an offer of another protocol is not looked for."""
+    body = b"\r\nUpgrade: 0123456789"
+    head = post("echo", len(body), "Connection: close")
+    for cut in range(1, 5):
+        assert body in ask(server, head[:-cut], head[-cut:] + body)
+
+
+def test_http_1_0_gets_one_answer(server: Server) -> None:
+    head = post("count", 2, "Expect: 100-continue").replace(b"HTTP/1.1", b"HTTP/1.0")
+    assert statuses(ask(server, head, b"ab")) == [200]
+
+
+def test_the_answer_to_one_request_does_not_start_the_clock_of_waiting_for_the_next_that_has_begun(
+    tmp_path: Path,
+) -> None:
+    following = post("count", 3, "Connection: close")
+    with application(tmp_path, keep_alive_seconds=0.5) as patient, connect(patient) as caller:
+        caller.sendall(get("wait/200/first", last=False) + following[:20])
+        until(caller, b"first")
+        caller.sendall(following[20:])
+        time.sleep(1.2)
+        caller.sendall(b"abc")
+        assert until(caller, b"\r\n\r\n3").startswith(b"HTTP/1.1 200 ")
+
+
 def test_a_long_body_arrives_whole(server: Server) -> None:
     assert ask(server, get("long")).partition(b"\r\n\r\n")[2] == bytes(range(256)) * 4096
 

@@ -135,7 +135,7 @@ class Connection(Flow):
             self._start(self._owed[0])
         elif self._final_refusal is not None:
             self._end_with(self._final_refusal)
-        else:
+        elif self._head is None:  # else the next request has begun, under a clock of its own
             self._next_by = self._loop.time() + self._limits.keep_alive_seconds
         self.resume_reading()
 
@@ -151,7 +151,8 @@ class Connection(Flow):
         self._counts_head = begun or len(data) > MAX_HEAD_BYTES
         self._unparsed_bytes = self._unparsed_bytes + len(data) if begun else 0
         try:
-            self._parser.feed_data(data if self._in_body else without_offer(data))
+            # The rest of a head may end anywhere, and what stands behind it must stay as it is, for its length counts.
+            self._parser.feed_data(data if begun else without_offer(data))
         except httptools.HttpParserUpgrade:
             pass  # a request without a body, whose answer is the last
         except httptools.HttpParserError as error:

@@ -30,6 +30,7 @@ from strongroom import (
     UnlockRefused,
 )
 from strongroom.client.account import AsyncAccount
+from strongroom.client.blocking.background import Background
 from strongroom.client.blocking.calls import Calls
 from strongroom.client.calls import AsyncCalls
 from strongroom.client.running import CALLER
@@ -208,6 +209,56 @@ def test_closing_ends_the_calls_of_other_threads(serve: Serve) -> None:
         service.close()
         with pytest.raises(ServiceUnavailable):
             call.result(10)
+
+
+def test_any_number_of_threads_may_close(serve: Serve) -> None:
+    url = serve(whole(OK))
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(10):
+            service = Strongroom(url)
+            service.calls.healthz()
+            together = threading.Barrier(8)
+
+            def close(service: Strongroom = service, together: threading.Barrier = together) -> None:
+                together.wait(10)
+                service.close()
+
+            assert [closing.result(10) for closing in [pool.submit(close) for _ in range(8)]] == [None] * 8
+
+
+def test_a_transport_that_closes_its_client_when_it_is_closed() -> None:
+    class Closing(httpx.MockTransport):
+        def close(self) -> None:
+            service.close()
+
+    service = Strongroom(
+        "https://service.example", transport=Closing(lambda _: httpx.Response(200, json={"status": "ok"}))
+    )
+    assert service.calls.healthz().status == "ok"
+    service.close()
+
+
+def test_an_interrupt_on_the_way_to_the_loop_is_not_waited_for_for_ever() -> None:
+    """Ctrl-C may come between any two steps; here it comes before the loop hears of the call."""
+
+    async def nothing() -> None:
+        return None
+
+    background = Background(nothing)
+    background.run(nothing())
+    thread = background._loop
+    assert thread is not None
+    real = thread.loop.call_soon_threadsafe
+
+    def interrupted(*_: Any, **__: Any) -> Any:
+        thread.loop.call_soon_threadsafe = real  # type: ignore[method-assign]
+        raise KeyboardInterrupt
+
+    thread.loop.call_soon_threadsafe = interrupted  # type: ignore[method-assign, assignment]
+    with pytest.raises(KeyboardInterrupt):
+        background.run(nothing())
+    background.run(nothing())
+    background.close()
 
 
 def test_clients_that_are_never_closed_end_with_their_last_user(settled: "Peer", connect: Connect) -> None:
@@ -393,3 +444,28 @@ def test_after_a_fork_parent_and_child_go_on(serve: Serve) -> None:
     assert outcome(started(FORKED, serve(treat))) == (0, "ok\n{'ok'} 0 ok\n", "")
     assert sorted(len(requests) for requests in connections) == [20, 22]
     assert all(request.count(b"GET /healthz") == 1 for requests in connections for request in requests)
+
+
+FORKS_IN_A_CALLBACK = """
+import os, signal, sys
+from strongroom import Strongroom
+
+def fork(exchange):
+    global child
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+
+client = Strongroom(sys.argv[1], observer=fork)
+try:
+    status = client.calls.healthz().status
+except RuntimeError:
+    os._exit(0 if child == 0 else 1)
+_, ended = os.waitpid(child, 0)
+print(status, os.waitstatus_to_exitcode(ended))
+client.close()
+"""
+
+
+def test_the_child_of_a_callback_that_forks_does_not_wait_for_its_parents_call(serve: Serve) -> None:
+    assert outcome(started(FORKS_IN_A_CALLBACK, serve(whole(OK)))) == (0, "ok 0\n", "")

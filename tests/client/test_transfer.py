@@ -6,6 +6,7 @@ import socket
 import ssl
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -108,6 +109,37 @@ def test_redirects_are_not_followed(serve: Serve, ask: Ask) -> None:
     assert not reached.is_set()
 
 
+@pytest.mark.parametrize(
+    "location",
+    [b"javascript:alert(1)", b"data:,x", b"ftp:x", b"http://[::", b"http://x:abc/", b"http://xn--a/", b"\xff", b"\x7f"],
+)
+def test_where_a_redirect_leads_is_not_looked_at(serve: Serve, location: bytes) -> None:
+    """The library makes an address of it before it does not follow, and of some it fails outside its own errors."""
+    with pytest.raises(ProtocolViolation):
+        ask(serve(whole(b"", b"HTTP/1.1 302 Found\r\nLocation: " + location + b"\r\n")))
+
+
+@pytest.mark.parametrize("host", ["xn--a.example", "soft\u00adhyphen.example", "a..example", "a" * 64 + ".example"])
+def test_a_name_that_no_host_has_is_refused_at_once(host: str) -> None:
+    with pytest.raises(StrongroomError):
+        Strongroom(f"https://{host}")
+
+
+def test_errors_carry_nothing_of_the_request_or_the_answer(serve: Serve) -> None:
+    """Whatever reports errors with the variables of each frame finds addresses there, and no credentials."""
+    answer = b'{"status": {"canary": 1}}'
+    for treat in (whole(answer), whole(b"", b"HTTP/1.1 302 Found\r\n"), whole(b"x", b"canary\r\n")):
+        url = serve(treat)
+        service = Strongroom(url, subscription_key="canary-key", provider_api_key="canary-provider")
+        with service, pytest.raises(StrongroomError) as caught:
+            service.calls.issue_vault_admission_token()
+        assert caught.value.__context__ is caught.value.__cause__ is None
+        frames = traceback.walk_tb(caught.value.__traceback__)
+        ours = [frame.f_locals for frame, _ in frames if "/strongroom/" in frame.f_code.co_filename]
+        assert len(ours) > 4
+        assert "canary" not in repr([caught.value, ours])
+
+
 def test_cookies_are_not_sent_back(serve: Serve) -> None:
     requests: list[bytes] = []
 
@@ -205,3 +237,23 @@ def test_the_deadline_holds_over_tls(
     with pytest.raises(ServiceUnavailable):
         ask(url, timeout=0.4)
     assert time.monotonic() - started < 3
+
+
+@both
+@pytest.mark.parametrize(
+    "record", [b"\x17\x03\x03\x00\x40" + bytes(64), b"\x15\x03\x03\x00\x02\x02\x28", b"HTTP/1.1 200 OK\r\n\r\n"]
+)
+def test_a_connection_that_is_tampered_with_is_unavailable(
+    serve: Serve, ask: Ask, certificate: Path, monkeypatch: pytest.MonkeyPatch, record: bytes
+) -> None:
+    """Somebody on the way cannot read TLS, but can write into it."""
+
+    def treat(connection: socket.socket) -> None:
+        read_request(connection)
+        with socket.socket(fileno=connection.detach()) as under:
+            under.sendall(record)
+            under.recv(1)
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with pytest.raises(ServiceUnavailable):
+        ask(serve(over_tls(certificate, treat)).replace("http://", "https://"))

@@ -4,7 +4,7 @@ record or a typed error."""
 import os
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
@@ -21,7 +21,7 @@ from strongroom.client.errors import (
 from strongroom.client.observing import Exchange, Observer
 from strongroom.client.progress import ProgressCallback
 from strongroom.client.running import at_caller
-from strongroom.client.transfer import Channel, OctetBody, Reply, Request, StreamedReply, Transport
+from strongroom.client.transfer import Channel, OctetBody, Reply, Request, StreamedReply, Transport, is_reachable
 from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.names import canonical_realm
 from strongroom.crypto.secret import Secret
@@ -206,6 +206,8 @@ def _address(url: str) -> str:
     parts = urlsplit(url)
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise ConfigurationRefused("a base URL has no user information, query or fragment")
+    if not is_reachable(url):
+        raise ConfigurationRefused("a base URL has the name of a host")
     return url.rstrip("/")
 
 
@@ -236,11 +238,10 @@ def _parameters(query: msgspec.Struct) -> str:
 def _decode(reply: Reply, response: type[R], *content_types: str) -> R:
     if reply.content_type.partition(";")[0].strip().lower() not in content_types:
         raise ProtocolViolation("the content type of the answer is not the documented one")
-    try:
+    with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
         return msgspec.json.decode(reply.body, type=response)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        # `from None`: the decoder's message may quote the answer.
-        raise ProtocolViolation("the answer is not of the documented shape") from None
+    # Outside the handler: the decoder's message may quote the answer, and would come along as the context.
+    raise ProtocolViolation("the answer is not of the documented shape")
 
 
 def _refusal(reply: Reply) -> ClientError:

@@ -167,6 +167,7 @@ class Channel:
                 transport=self._transport or httpx.AsyncHTTPTransport(verify=self._tls, trust_env=False),
                 timeout=self._timeout if self._transport else None,  # ours is under our own time limits
                 follow_redirects=False,
+                event_hooks={"response": [_without_location]},
                 trust_env=False,
                 # Sessions travel in Authorization alone; a cookie would be a second, unseen identity.
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
@@ -181,6 +182,19 @@ class Channel:
 
 
 _LEFT_TO_PARENTS: Final[list[httpx.AsyncClient | None]] = []
+
+
+def is_reachable(url: str) -> bool:
+    """Whether the HTTP library takes this address: it reads international names more strictly than `urllib`."""
+    try:
+        return bool(httpx.URL(url).host)
+    except (httpx.InvalidURL, UnicodeError):
+        return False
+
+
+async def _without_location(response: httpx.Response) -> None:
+    # The library makes a request of it also where it does not follow, and fails in many ways where it is no address.
+    response.headers.pop("location", None)
 
 
 def _tls() -> ssl.SSLContext:
@@ -201,7 +215,7 @@ async def _within(limit: asyncio.Timeout, operation: Awaitable[T]) -> T:
         reason = DEADLINE
     except httpx.TimeoutException:
         reason = DEADLINE
-    except httpx.HTTPError:
+    except (httpx.HTTPError, ssl.SSLError):  # the second one where a record was tampered with on its way
         reason = UNREACHABLE
     # Outside the handler: as context the library's exception would keep the request and its credentials alive.
     raise ServiceUnavailable(reason)

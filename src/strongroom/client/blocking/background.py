@@ -42,7 +42,6 @@ class Background:
         try:
             with self._lock:
                 call.start(self._running())
-            call.wait()
         except BaseException:
             call.cancel()
             raise
@@ -59,14 +58,16 @@ class Background:
 
     def close(self) -> None:
         """Close connections and loop. Calls of other threads that are under way end with `ServiceUnavailable`."""
-        with self._lock:
-            loop = self._loop
-        if loop is not None:
+        with self._lock:  # one closes, and for all others, in other threads or inside of it, it is closed
+            loop, self._loop, self._closed = self._loop, None, True
+        if loop is None:
+            return
+        try:
             # Here and not at the loop's end, for a transport of the caller's is closed in the caller's thread.
-            self.run(self._close())
-        with self._lock:
-            self._closed, self._loop = True, None
-        if loop is not None:
+            call = _Call(self._close())
+            call.start(loop)
+            call.result()
+        finally:
             loop.end()
             loop.thread.join(_PATIENCE)
 
@@ -82,7 +83,8 @@ class _LoopThread:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._run, name="strongroom-client", daemon=True)
         self._close = close
-        self._process = os.getpid()
+        self.process = os.getpid()
+        self._ending: asyncio.Task[None] | None = None
         self.calls: set[_Call[Any]] = set()
         self.thread.start()
         _LOOPS.add(self)
@@ -98,11 +100,12 @@ class _LoopThread:
 
     def end(self) -> None:
         """Have the loop end. It is not waited for, because the garbage collector may call this in any thread."""
-        if self._process == os.getpid():
+        if self.process == os.getpid():
             _post(self.loop, self._begin_ending)
 
     def _begin_ending(self) -> None:
-        self._ending = self.loop.create_task(self._end())
+        if self._ending is None:
+            self._ending = self.loop.create_task(self._end())
 
     async def _end(self) -> None:
         try:
@@ -139,27 +142,44 @@ class _Call(Generic[T]):
     def over(self) -> None:
         self._errands.put(None)
 
-    def wait(self) -> None:
-        """Until it is over; `result` says how it ended."""
+    def result(self) -> T:
+        """Wait until it is over."""
+        try:
+            self._wait()
+        except BaseException:
+            self.cancel()
+            raise
+        if self._task is None or not self._task.done() or self._task.cancelled():
+            raise ServiceUnavailable("the client was closed")
+        return self._task.result()
+
+    def _wait(self) -> None:
+        assert self._thread is not None
         while (errand := self._errands.get()) is not None:
             errand()
-        if self._thread is not None:
-            self._thread.calls.discard(self)
+            if self._thread.process != os.getpid():
+                raise RuntimeError("a callback forked, and the call belongs to the parent")
+        self._thread.calls.discard(self)
 
     def cancel(self) -> None:
         """Cancel, and wait until connections are in order again; a second Ctrl-C ends the waiting."""
         if self._thread is None:
             self._coroutine.close()
             return
-        _post(self._thread.loop, lambda: self._task is not None and self._task.cancel())
-        self.wait()
+        if self._thread.process != os.getpid():
+            return
+        if not _post(self._thread.loop, self._stop):
+            self.over()
+        self._wait()
         if self._task is not None and self._task.done() and not self._task.cancelled():
             self._task.exception()  # looked at: nothing else will
 
-    def result(self) -> T:
-        if self._task is None or not self._task.done() or self._task.cancelled():
-            raise ServiceUnavailable("the client was closed")
-        return self._task.result()
+    def _stop(self) -> None:
+        if self._task is None:  # the interrupt came while it was on its way here, and it never arrives
+            self._coroutine.close()
+            self.over()
+        else:
+            self._task.cancel()
 
     async def call(self, function: Callable[[], R]) -> R:
         """The result of a function that is run in the waiting thread."""
@@ -191,10 +211,13 @@ def _fail(answer: asyncio.Future[R], error: Exception) -> None:
         answer.set_exception(error)
 
 
-def _post(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *args: Any) -> None:
+def _post(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *args: Any) -> bool:
+    """False where the loop has ended, and with it what this is for."""
     # In a context of its own: the garbage collector may come by in the middle of another call.
-    with suppress(RuntimeError):  # the loop has ended, and with it what this is for
+    with suppress(RuntimeError):
         loop.call_soon_threadsafe(function, *args, context=Context())
+        return True
+    return False
 
 
 _BACKGROUNDS: Final[weakref.WeakSet[Background]] = weakref.WeakSet()

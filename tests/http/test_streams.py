@@ -204,6 +204,8 @@ async def test_two_path_parameters_a_precondition_and_a_stream_arrive_typed(http
         ({"If_Match": "*"}, Refusal.malformed_request),
         ({"Content_Digest": "md5=:AAAA:"}, Refusal.malformed_request),
         ({"Content_Digest": digest_of(b"something else")}, Refusal.digest_mismatch),
+        ({"Content_Digest": f"{digest_of(SMALL)}, {digest_of(b'other')}"}, Refusal.malformed_request),
+        ({"Content_Digest": f"{digest_of(SMALL)},{digest_of(SMALL)}"}, Refusal.malformed_request),
         ({"Content_Type": "application/json"}, Refusal.unsupported_media_type),
         ({"Content_Encoding": "gzip"}, Refusal.unsupported_media_type),
     ],

@@ -18,7 +18,7 @@ MAX_IN_MEMORY: Final = 256 * 1024
 """What `spooled` keeps in memory; beyond it there is a file without a name."""
 LEAST_BYTES_PER_SECOND: Final = 8 * 1024
 
-_DIGEST: Final = re.compile(r"(?:^|,)[ \t]*sha-256=:([A-Za-z0-9+/]{43}=):[ \t]*(?:;[^,]*)?(?:,|\Z)")
+_DIGEST: Final = re.compile(r"(?:^|,)[ \t]*sha-256=:([A-Za-z0-9+/]{43}=):[ \t]*(?:;[^,]*)?(?=,|\Z)")
 
 
 class ClientGone(Exception):
@@ -81,11 +81,11 @@ async def spooled(octets: Octets) -> AsyncIterator[IO[bytes]]:
 
 
 def sha256_of(header: bytes) -> bytes:
-    """The `sha-256` of a `Content-Digest` header (RFC 9530); `malformed_request` without one."""
-    match = _DIGEST.search(header.decode("latin-1"))
-    if match is None:
+    """The `sha-256` of a `Content-Digest` header (RFC 9530); `malformed_request` without one, or with several."""
+    found = _DIGEST.findall(header.decode("latin-1"))
+    if len(found) != 1:
         raise Refused(Refusal.malformed_request, "Content-Digest has to hold sha-256=:...: with 44 Base64 characters.")
-    return binascii.a2b_base64(match[1])
+    return binascii.a2b_base64(found[0])
 
 
 def too_large(limit: int) -> Refused:

@@ -19,12 +19,12 @@ from strongroom.crypto.encoding import encode_padded, encode_unpadded
 from strongroom.crypto.formats import ArtefactFormat
 from strongroom.crypto.names import canonical_realm, realm_tag
 from strongroom.crypto.public_keys import PublicKey
-from strongroom.crypto.serialization import CipherArtefacts, join_artefacts
+from strongroom.crypto.serialized_values import CipherArtefacts, join_artefacts
 from strongroom.keystore import digests
 from strongroom.runtime.clock import DAY, SystemClock
 from strongroom.runtime.secret import ServerSecret, load_or_create
 from strongroom.runtime.tokens import digest
-from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.passphrase_hashing import PassphraseHasher
 
 ACTIVE = 64
 """Users whose sessions send the requests, if a measurement does not ask for more."""

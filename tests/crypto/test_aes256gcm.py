@@ -11,7 +11,7 @@ from strongroom.crypto.errors import (
     PlaintextRefused,
 )
 from strongroom.crypto.formats import ArtefactFormat, Mode
-from strongroom.crypto.serialization import CipherArtefacts, SerializedValue, characters_for, join, split
+from strongroom.crypto.serialized_values import CipherArtefacts, SerializedValue, characters_for, join, split
 
 KEY = bytes(range(32))
 printable = st.text(alphabet=st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=512)

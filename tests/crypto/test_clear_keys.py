@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from strongroom.crypto.clear_keys import holds_private_key, parts_hold_private_key
 from strongroom.crypto.rsa4096 import PrivateKey
-from strongroom.crypto.serialization import CipherArtefacts, SerializedValue, join, own_parts
+from strongroom.crypto.serialized_values import CipherArtefacts, SerializedValue, join, own_parts
 
 
 def _standard(data: bytes) -> str:

@@ -8,7 +8,7 @@ from strongroom.crypto.errors import DecryptionFailed, MalformedCiphertext, Malf
 from strongroom.crypto.formats import Mode
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.rsa4096 import PrivateKey
-from strongroom.crypto.serialization import SerializedValue, join, split
+from strongroom.crypto.serialized_values import SerializedValue, join, split
 
 PEM, PKCS8, PLAIN = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
 

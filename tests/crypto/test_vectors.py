@@ -19,7 +19,7 @@ from strongroom.crypto.passphrases import code_units, exact_passphrase
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.rsa4096 import PrivateKey
 from strongroom.crypto.signatures import verify
-from strongroom.crypto.vault_session import open_vault_session
+from strongroom.crypto.vault_session_strings import open_vault_session
 from strongroom.crypto.verification import check_verification
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors"

@@ -14,7 +14,7 @@ from strongroom.crypto.errors import ContextRefused, VerificationFailed
 from strongroom.crypto.key_stretching import expand
 from strongroom.crypto.keys import KeyEncryptionKey, PasswordDerivedKey
 from strongroom.crypto.names import account_tag
-from strongroom.crypto.serialization import CipherArtefacts, SerializedValue, join
+from strongroom.crypto.serialized_values import CipherArtefacts, SerializedValue, join
 from strongroom.crypto.verification import Verification, check_verification, make_verification
 
 CASE = json.loads((Path(__file__).resolve().parents[2] / "vectors/zero-knowledge.json").read_text("utf-8"))[

@@ -14,7 +14,7 @@ from strongroom.http.answers import Answer, Content, Versioned
 from strongroom.http.asgi import DirectExchange, Message, Receive, Scope, Send, direct
 from strongroom.http.cors import CrossOrigin
 from strongroom.http.door import Door
-from strongroom.http.exchange import Exchange
+from strongroom.http.exchange import HttpExchange
 from strongroom.http.limits import Limits
 from strongroom.http.routing import Route
 from strongroom.http.server import BACKLOG, Server, bind
@@ -43,9 +43,9 @@ class Scripted:
             raise
 
 
-def the(way: Receive | Send) -> Exchange:
+def the(way: Receive | Send) -> HttpExchange:
     exchange = direct(way)
-    assert isinstance(exchange, Exchange)
+    assert isinstance(exchange, HttpExchange)
     return exchange
 
 

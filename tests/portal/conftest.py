@@ -20,7 +20,7 @@ from strongroom.portal.messaging.mail import MailQueue, Message
 from strongroom.portal.messaging.mailers import OutboxMailer
 from strongroom.runtime.clock import MovableClock
 from strongroom.runtime.settings import load
-from strongroom.services import passphrases
+from strongroom.services import passphrase_hashing
 
 BASE_URL = "http://localhost:8000"
 HTTPS_URL = "https://localhost:8443"
@@ -199,7 +199,7 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Running:
             await application.close()
 
     # The cheaper of the two costs: what is tested here is who gets in, not how long a hash takes.
-    monkeypatch.setattr(passphrases, "cost_class", lambda field: passphrases.CostClass.derived)
+    monkeypatch.setattr(passphrase_hashing, "cost_class", lambda field: passphrase_hashing.CostClass.derived)
     # Mail goes out when a test looks for it, and in no other order than that of the acts.
     monkeypatch.setattr(MailQueue, "run", idle)
     return run

@@ -35,7 +35,7 @@ from strongroom.runtime.clock import DAY, HOUR, MINUTE
 from strongroom.runtime.ids import from_text
 from strongroom.runtime.principals import KeystoreSession, Subscription, VaultSession
 from strongroom.runtime.secret import ServerSecret
-from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.passphrase_hashing import PassphraseHasher
 from strongroom.storage import Row, Store, Transaction
 from strongroom.storage.open import open_store
 from strongroom.vault import admission_tokens as vault_admission_tokens

@@ -7,7 +7,7 @@ import pytest
 from strongroom.crypto import grammar
 from strongroom.crypto.names import realm_tag
 from strongroom.crypto.rsa4096 import PrivateKey
-from strongroom.crypto.vault_session import open_vault_session
+from strongroom.crypto.vault_session_strings import open_vault_session
 from strongroom.http.call import Call
 from strongroom.runtime import ids
 from strongroom.runtime.principals import VaultSession

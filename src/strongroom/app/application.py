@@ -30,7 +30,7 @@ from strongroom.runtime.clock import SECOND, Clock, SystemClock
 from strongroom.runtime.logging import LOGGER, AccessLog
 from strongroom.runtime.secret import ServerSecret, load_or_create, parse
 from strongroom.runtime.settings import Settings
-from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.passphrase_hashing import PassphraseHasher
 from strongroom.services.usage import UsageCounter
 from strongroom.services.user_metadata import UserDirectory
 from strongroom.storage import Store

@@ -8,7 +8,7 @@ from strongroom.client.keyring import Keyring
 from strongroom.client.opening import Subject
 from strongroom.crypto.errors import CryptoError
 from strongroom.crypto.secret import Secret
-from strongroom.crypto.vault_session import open_vault_session
+from strongroom.crypto.vault_session_strings import open_vault_session
 from strongroom.wire.refusal import Refusal
 
 T = TypeVar("T")

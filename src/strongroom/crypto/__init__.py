@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from strongroom.crypto.public_keys import PublicKey
     from strongroom.crypto.rsa4096 import PrivateKey
     from strongroom.crypto.secret import Secret
-    from strongroom.crypto.serialization import SerializedValue, check_encrypted_value, join, split
+    from strongroom.crypto.serialized_values import SerializedValue, check_encrypted_value, join, split
     from strongroom.crypto.signatures import sign, verify
-    from strongroom.crypto.vault_session import open_vault_session
+    from strongroom.crypto.vault_session_strings import open_vault_session
     from strongroom.crypto.verification import Verification, check_verification, make_verification
 
 _HOMES = {

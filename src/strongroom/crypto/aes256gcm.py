@@ -10,7 +10,7 @@ from strongroom.crypto.encoding import encode_padded
 from strongroom.crypto.errors import ContextRefused, DecryptionFailed, MalformedKey, PlaintextRefused
 from strongroom.crypto.formats import ArtefactFormat, Mode
 from strongroom.crypto.randomness import random_bytes
-from strongroom.crypto.serialization import (
+from strongroom.crypto.serialized_values import (
     DEFAULT_LIMIT,
     IV_SIZE,
     TAG_SIZE,

@@ -7,7 +7,7 @@ from strongroom.crypto.derivation import derive, parse_derivation_artefacts
 from strongroom.crypto.errors import MalformedArtefacts
 from strongroom.crypto.formats import Mode
 from strongroom.crypto.passphrases import code_units, exact_passphrase
-from strongroom.crypto.serialization import split_derived
+from strongroom.crypto.serialized_values import split_derived
 
 PassphraseEncoding = Literal["utf-8", "code-units"]
 LIMIT: Final = 64 * 1024 * 1024

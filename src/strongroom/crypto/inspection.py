@@ -13,7 +13,7 @@ from strongroom.crypto.errors import CryptoError, MalformedCiphertext
 from strongroom.crypto.formats import Mode, Strategy
 from strongroom.crypto.grammar import login_secret_class
 from strongroom.crypto.public_keys import PublicKey
-from strongroom.crypto.serialization import SerializedValue, split, split_derived
+from strongroom.crypto.serialized_values import SerializedValue, split, split_derived
 
 LIMIT: Final = 64 * 1024 * 1024
 COMPAT_ONLY: Final = "opens in compat mode only: another port wrote it, or not in our spelling"

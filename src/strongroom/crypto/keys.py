@@ -10,7 +10,7 @@ from strongroom.crypto.formats import ArtefactFormat, Mode
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.randomness import random_bytes
 from strongroom.crypto.rsa4096 import PrivateKey
-from strongroom.crypto.serialization import KEY_LIMIT, SerializedValue, characters_for, split
+from strongroom.crypto.serialized_values import KEY_LIMIT, SerializedValue, characters_for, split
 
 KEY_SIZE: Final = 32
 DATA_LIMIT: Final = 16 * 1024 * 1024

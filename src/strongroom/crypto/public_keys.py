@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast, final
 from strongroom.crypto.encoding import decode_standard, encode_unpadded
 from strongroom.crypto.errors import ContextRefused, MalformedKey, PlaintextRefused
 from strongroom.crypto.formats import ArtefactFormat
-from strongroom.crypto.serialization import SerializedValue, join
+from strongroom.crypto.serialized_values import SerializedValue, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable

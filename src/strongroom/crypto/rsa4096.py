@@ -11,7 +11,7 @@ from strongroom.crypto.encoding import decode_standard
 from strongroom.crypto.errors import DecryptionFailed, MalformedKey
 from strongroom.crypto.formats import Mode
 from strongroom.crypto.public_keys import PublicKey, oaep
-from strongroom.crypto.serialization import KEY_LIMIT, split
+from strongroom.crypto.serialized_values import KEY_LIMIT, split
 
 PEM_LIMIT: Final = 8 * 1024
 _PEM: Final = re.compile(

@@ -9,7 +9,7 @@ from strongroom.crypto.errors import MalformedCiphertext, VerificationFailed
 from strongroom.crypto.formats import Mode
 from strongroom.crypto.public_keys import PublicKey
 from strongroom.crypto.rsa4096 import PrivateKey
-from strongroom.crypto.serialization import DEFAULT_LIMIT, RSA_SIZE
+from strongroom.crypto.serialized_values import DEFAULT_LIMIT, RSA_SIZE
 
 
 def sign(private_key: PrivateKey, data: bytes) -> str:

@@ -11,7 +11,7 @@ import httptools
 from strongroom.http import refusals
 from strongroom.http.asgi import Application
 from strongroom.http.client_address import TrustedProxies, network_of
-from strongroom.http.exchange import Exchange
+from strongroom.http.exchange import HttpExchange
 from strongroom.http.flow import NEVER, Flow
 from strongroom.http.head import Head, HeadRefused, header_size, without_offer
 from strongroom.http.limits import HIGH_WATER, MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, Limits
@@ -49,9 +49,9 @@ class Connection(Flow):
         self._head: Head | None = None
         """While it is being read."""
         self._counts_head = False
-        self._exchange: Exchange | None = None
+        self._exchange: HttpExchange | None = None
         """The last one whose head was read."""
-        self._owed: deque[Exchange] = deque()
+        self._owed: deque[HttpExchange] = deque()
         """Those without an answer; the first one is being answered."""
         self._final_refusal: Refusal | None = None
         """To be sent after the answers that are owed."""
@@ -121,7 +121,7 @@ class Connection(Flow):
         else:
             self._transport.close()
 
-    def answered(self, exchange: Exchange) -> None:
+    def answered(self, exchange: HttpExchange) -> None:
         """The first one of those owed has been answered."""
         if self._owed:
             self._owed.popleft()
@@ -191,7 +191,7 @@ class Connection(Flow):
             raise HeadRefused(Refusal.unavailable)
         scope = head.scope(parser.get_method(), version, self._peer, self._own, upgrades=upgrades)
         keep_alive = version != "1.0" and not upgrades and parser.should_keep_alive()
-        exchange = Exchange(self, scope, keep_alive=keep_alive, expects_continue=head.expects_continue)
+        exchange = HttpExchange(self, scope, keep_alive=keep_alive, expects_continue=head.expects_continue)
         if self._owed:
             self.pause_reading()
         else:
@@ -219,7 +219,7 @@ class Connection(Flow):
             else:
                 self._transport.close()
 
-    def _start(self, exchange: Exchange) -> None:
+    def _start(self, exchange: HttpExchange) -> None:
         task = self._loop.create_task(exchange.run(self._shared.application))
         self._shared.tasks.add(task)
         task.add_done_callback(self._shared.tasks.discard)

@@ -42,7 +42,7 @@ class Wire(Protocol):
 
     def resume_reading(self) -> None: ...
 
-    def answered(self, exchange: "Exchange") -> None:
+    def answered(self, exchange: "HttpExchange") -> None:
         """The last byte of its answer was written."""
         ...
 
@@ -53,7 +53,7 @@ class Wire(Protocol):
     def abort(self) -> None: ...
 
 
-class Exchange(DirectExchange):
+class HttpExchange(DirectExchange):
     """A request as it arrives, and its answer: head and body are checked, put together and written at once.
 
     The head waits for the first part of the body, as ASGI wants it.

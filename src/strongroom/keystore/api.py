@@ -15,7 +15,7 @@ from strongroom.keystore import (
 from strongroom.keystore.area import Keystore
 from strongroom.runtime.ids import from_text, new_row_id, to_text
 from strongroom.runtime.principals import KeystoreSession, Provider, Service, Subscription
-from strongroom.services import passphrases
+from strongroom.services import passphrase_hashing
 from strongroom.wire import keystore as wire
 from strongroom.wire.paging import Paging
 from strongroom.wire.refusal import Refusal, Refused
@@ -37,7 +37,10 @@ class KeystoreApi:
         store, now = self._area.store, self._area.clock.now()
         users.check_passphrase(call.body.passphrase)
         name = users.canonical(call.body.username)
-        if call.who.derived_only and passphrases.cost_class(call.body.passphrase) is not passphrases.CostClass.derived:
+        if (
+            call.who.derived_only
+            and passphrase_hashing.cost_class(call.body.passphrase) is not passphrase_hashing.CostClass.derived
+        ):
             raise Refused(Refusal.derived_secret_required, pointer="/passphrase")
         admission_tokens.check_form(call.body.admission_token)
         # Slow hashing is for those who hold a token; the insert decides again.

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from strongroom.keystore import session
 from strongroom.runtime.clock import Clock
 from strongroom.runtime.principals import KeystoreSession
-from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.passphrase_hashing import PassphraseHasher
 from strongroom.storage import Store, T, Transaction
 
 IssueVaultAdmissionToken: TypeAlias = Callable[[bytes, bytes, str | None], Awaitable[str]]

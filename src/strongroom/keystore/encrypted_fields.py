@@ -2,7 +2,7 @@
 
 from strongroom.crypto.clear_keys import holds_private_key, parts_hold_private_key
 from strongroom.crypto.errors import MalformedCiphertext
-from strongroom.crypto.serialization import check_encrypted_value, own_parts
+from strongroom.crypto.serialized_values import check_encrypted_value, own_parts
 from strongroom.wire.refusal import Refusal, Refused
 
 

@@ -8,7 +8,7 @@ from strongroom.portal.subscriptions.products import Products
 from strongroom.runtime.clock import Clock
 from strongroom.runtime.secret import ServerSecret
 from strongroom.runtime.settings import Settings
-from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.passphrase_hashing import PassphraseHasher
 from strongroom.services.user_metadata import UserDirectory
 from strongroom.storage import Store
 

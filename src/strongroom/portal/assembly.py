@@ -14,7 +14,7 @@ from strongroom.runtime.clock import Clock
 from strongroom.runtime.logging import LOGGER, AccessLog
 from strongroom.runtime.secret import ServerSecret
 from strongroom.runtime.settings import Settings, SettingsError
-from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.passphrase_hashing import PassphraseHasher
 from strongroom.services.user_metadata import UserDirectory
 from strongroom.storage import Store
 

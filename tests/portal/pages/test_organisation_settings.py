@@ -13,7 +13,7 @@ from strongroom.portal.accounts import developers
 from strongroom.portal.membership import organisations
 from strongroom.runtime.clock import DAY
 from strongroom.runtime.ids import from_text
-from strongroom.services.passphrases import PassphraseHasher
+from strongroom.services.passphrase_hashing import PassphraseHasher
 from strongroom.services.usage import UsageCounter
 from strongroom.wire.refusal import Refusal, Refused
 

@@ -6,7 +6,7 @@ from strongroom.crypto.formats import ArtefactFormat, Mode
 from strongroom.crypto.grammar import vault_session_string
 from strongroom.crypto.names import realm_tag
 from strongroom.crypto.rsa4096 import PrivateKey
-from strongroom.crypto.vault_session import open_vault_session
+from strongroom.crypto.vault_session_strings import open_vault_session
 
 REALM = "https://vault.example"
 HERE, ELSEWHERE = realm_tag(REALM), realm_tag("https://evil.example")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strongroom.crypto.encoding import encode_padded
 from strongroom.crypto.errors import MalformedCiphertext
 from strongroom.crypto.formats import ArtefactFormat, Mode, Strategy
-from strongroom.crypto.serialization import (
+from strongroom.crypto.serialized_values import (
     DEFAULT_LIMIT,
     CipherArtefacts,
     SerializedValue,

@@ -16,7 +16,7 @@ from strongroom.runtime import ids, tokens
 from strongroom.runtime.clock import MovableClock, SystemClock, wire_time
 from strongroom.runtime.secret import Exposed, ServerSecret, load_or_create, parse, read
 from strongroom.runtime.tokens import Prefix
-from strongroom.services.passphrases import CostClass, PassphraseHasher, cost_class
+from strongroom.services.passphrase_hashing import CostClass, PassphraseHasher, cost_class
 from strongroom.wire.refusal import Refusal, Refused
 
 OLD, NEW = bytes(range(32)), bytes(range(32, 64))

@@ -1,9 +1,6 @@
 """Health, version and documentation, the same in every process."""
 
-import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Final
 
 import msgspec
 
@@ -14,8 +11,6 @@ from strongroom.storage import Unavailable
 from strongroom.wire.endpoint import AnyEndpoint
 from strongroom.wire.refusal import Refusal, Refused
 from strongroom.wire.system import Health, RefusalPath, Version
-
-READY_SECONDS: Final = 1.0
 
 _CACHE = {"Cache-Control": "public, max-age=300"}
 _PAGE_HEADERS = _CACHE | {"Content-Security-Policy": refusal_page.CONTENT_SECURITY_POLICY}
@@ -33,8 +28,6 @@ class SystemApi:
     ) -> None:
         """`catalogue` is where the portal explains refusals, if it is served by this process."""
         self._check = check
-        self._checking = asyncio.Lock()
-        self._ready_until = 0.0
         self._version = Version("strongroom", version, list(areas))
         self._tables = dict(tables)
         self._base_url = base_url
@@ -45,14 +38,10 @@ class SystemApi:
         return Health("ok")
 
     async def readyz(self, call: Bare[None]) -> Health:
-        # A check writes, and anybody may ask: those who ask at one time share it, and for a second after it went well.
-        async with self._checking:
-            if time.monotonic() >= self._ready_until:
-                try:
-                    await self._check()
-                except Unavailable:
-                    raise Refused(Refusal.unavailable) from None
-                self._ready_until = time.monotonic() + READY_SECONDS
+        try:
+            await self._check()
+        except Unavailable:
+            raise Refused(Refusal.unavailable) from None
         return Health("ok")
 
     async def version(self, call: Bare[None]) -> Version:

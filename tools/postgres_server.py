@@ -33,6 +33,14 @@ _BUILTIN_LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8")
 _BUILTIN_LOCALE_SINCE = 17
 
 
+def _lines(file: Path) -> list[str]:
+    """None of a file that is not there: a server that starts after a kill takes the old one away first."""
+    try:
+        return file.read_text().splitlines()
+    except FileNotFoundError:
+        return []
+
+
 class PostgresServer:
     """One server with a folder of its own, reached through a Unix socket in it. Use it as a context manager.
 
@@ -134,7 +142,7 @@ class PostgresServer:
         state = self.data / "postmaster.pid"
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until:
-            lines = state.read_text().splitlines() if state.exists() else []
+            lines = _lines(state)
             if len(lines) >= 8 and int(lines[0]) == self._process.pid and lines[7].strip() == "ready":
                 return
             if self._process.poll() is not None:

@@ -149,7 +149,7 @@ async def test_a_disk_that_takes_no_more_is_503_and_recovers_without_a_restart(
 @pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_told_at_the_start(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    folder.mkdir(mode=0o555)
+    folder.mkdir(mode=0o500)
     command = [sys.executable, "-m", "strongroom.cli", "serve", "--data", str(folder), "--port", "0"]
     options: dict[str, Any] = {}
     if os.geteuid() == 0:

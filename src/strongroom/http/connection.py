@@ -177,7 +177,7 @@ class Connection(Flow):
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._counts_head:
             self._counted.count(header_size(name, value))
-        # A trailer is no header: whoever checked the head on the way here has not seen it (RFC 9110 section 6.5.1).
+        # A trailer is no header: a proxy that checked the head has not seen it (RFC 9110 section 6.5.1).
         if self._head is not None:
             self._head.add(name, value)
 

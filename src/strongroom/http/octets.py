@@ -29,7 +29,7 @@ async def received(receive: Receive, limit: int, seconds: float, sha256: bytes |
     """The body of one request in pieces, none of them empty.
 
     `body_too_large`, `request_timeout` where less than `LEAST_BYTES_PER_SECOND` come over `seconds`, and at the end
-    `digest_mismatch` where `sha256` says something else. Time in which nobody asks for the next piece does not count.
+    `digest_mismatch` where `sha256` says something else. Time in which the next piece is not asked for does not count.
     """
     loop = asyncio.get_running_loop()
     hashed = None if sha256 is None else hashlib.sha256()
@@ -65,7 +65,7 @@ async def received(receive: Receive, limit: int, seconds: float, sha256: bytes |
 async def spooled(octets: Octets) -> AsyncIterator[IO[bytes]]:
     """The whole body as a file that is read from its start; gone when the block ends.
 
-    Above `MAX_IN_MEMORY` it is on disk, without a name, so that nothing is left of it whatever ends the process.
+    Above `MAX_IN_MEMORY` it is on disk, without a name, so that nothing is left of it however the process ends.
     Reading from it may wait for the disk: do it in a thread.
     """
     with tempfile.SpooledTemporaryFile(max_size=MAX_IN_MEMORY) as file:

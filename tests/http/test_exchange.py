@@ -6,7 +6,7 @@ import gc
 import socket
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import pytest
 
@@ -14,7 +14,7 @@ from strongroom.http.answers import Answer, Content, Versioned
 from strongroom.http.asgi import DirectExchange, Message, Receive, Scope, Send, direct
 from strongroom.http.cors import CrossOrigin
 from strongroom.http.door import Door
-from strongroom.http.exchange import HttpExchange
+from strongroom.http.exchange import HttpExchange, Wire
 from strongroom.http.limits import Limits
 from strongroom.http.routing import Route
 from strongroom.http.server import BACKLOG, Server, bind
@@ -103,6 +103,35 @@ async def test_a_body_that_is_there_need_not_be_received(scripted: tuple[Scripte
     seen.clear()
     await ask(POST + b"\r\nbo", b"dy")
     assert seen == [None, b"bo", b"dy", "http.disconnect"]
+
+
+async def test_a_stream_that_never_waits_lets_others_have_their_turn() -> None:
+    class Endless:
+        """A connection whose caller takes everything at once."""
+
+        write_paused = False
+        date_line = b""
+
+        def write(self, *parts: bytes) -> None: ...
+        def is_closing(self) -> bool:
+            return False
+
+    scope = {"method": "GET", "http_version": "1.1"}
+    exchange = HttpExchange(cast("Wire", Endless()), scope, keep_alive=True, expects_continue=False)
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    await exchange.send({"type": "http.response.start", "status": 200, "headers": []})
+    for _ in range(64):
+        await exchange.send({"type": "http.response.body", "body": bytes(64 * 1024), "more_body": True})
+    counting.cancel()
+    assert turns >= 30
 
 
 async def test_an_answer_can_be_given_whole(scripted: tuple[Scripted, Ask]) -> None:

@@ -18,6 +18,8 @@ _PIECE_BYTES: Final = 48
 _WITHOUT_BODY: Final = (204, 304)
 _MOST_JOINED: Final = 64 * 1024
 """A longer body is written by itself rather than copied behind its head."""
+_MOST_IN_TURN: Final = 128 * 1024
+"""Of a stream, before other requests have their turn: the system may take megabytes without making it wait."""
 _logger = logging.getLogger(LOGGER)
 
 
@@ -74,6 +76,7 @@ class HttpExchange(DirectExchange):
         self._change: asyncio.Event | None = None  # made where something has to be waited for, which is rare
         self.started = False
         self._head = b""
+        self._sent_in_turn = 0
         self._chunked = False
         self._length_left: int | None = None
 
@@ -180,10 +183,16 @@ class HttpExchange(DirectExchange):
         expected = "http.response.body" if self.started else "http.response.start"
         if message["type"] != expected:
             raise RuntimeError(f"{expected} was expected")
-        if self.started:
-            self._send_body(message.get("body", b""), message.get("more_body", False))
-        else:
+        if not self.started:
             self._start(message["status"], message.get("headers", ()))
+            return
+        body, more_body = message.get("body", b""), message.get("more_body", False)
+        self._send_body(body, more_body)
+        if more_body:
+            self._sent_in_turn += len(body)
+            if self._sent_in_turn >= _MOST_IN_TURN:
+                self._sent_in_turn = 0
+                await asyncio.sleep(0)
 
     def _start(self, status: int, headers: Any) -> None:
         self.started = True

@@ -126,7 +126,7 @@ def test_a_malformed_answer_is_reported_as_a_fault_of_the_service(
 ) -> None:
     answering(page, DERIVATION, answer)
     unlock(page, portal, username)
-    refused(page, "not what the protocol says")
+    refused(page, "does not follow the protocol")
 
 
 def test_nothing_is_kept_in_the_browser(page: Page, portal: "Portal", username: str) -> None:
